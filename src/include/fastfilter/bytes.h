@@ -1,0 +1,32 @@
+/* A view of bytes, and a growable scratch buffer that belongs to one call on one thread. */
+#ifndef FASTFILTER_BYTES_H
+#define FASTFILTER_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    const uint8_t *data;
+    int64_t length;
+} ff_bytes;
+
+typedef struct {
+    uint8_t *data;
+    int64_t length;
+    int64_t capacity;
+    bool failed; /* an allocation failed; the contents are then not to be used */
+} ff_buffer;
+
+/* Initialise with `ff_buffer buffer = {0};`. */
+void ff_buffer_free(ff_buffer *buffer);
+/* Room for `extra` more bytes behind `length`; false (and `failed` set) if there is no memory. */
+bool ff_buffer_reserve(ff_buffer *buffer, int64_t extra);
+bool ff_buffer_append(ff_buffer *buffer, const void *data, int64_t length);
+
+static inline ff_bytes ff_buffer_bytes(const ff_buffer *buffer) {
+    ff_bytes bytes = {buffer->data, buffer->length};
+    return bytes;
+}
+
+#endif
