@@ -71,7 +71,7 @@ class DataError(ValueError):
     """A row of the data cannot be read as what it must be, and the caller asked not to pass over it.
 
     Attributes:
-        message: the fault in words.
+        message: the fault in words, without the row.
         row: number of the first such row in the data given, from 0, or None where rows have no number.
     """
 
@@ -81,7 +81,7 @@ class DataError(ValueError):
         self.row = row
 
     def __str__(self) -> str:
-        return self.message
+        return self.message if self.row is None else f"row {self.row}: {self.message}"
 
 
 class ProgramError(ValueError):

@@ -1,1 +1,82 @@
-"""."""
+"""The two virtual machines, and the choice between them, made once when the package is imported.
+
+``native`` is the Cython VM, ``python`` the pure-Python one; both run the same programs with the same answers.
+``FASTFILTER_BACKEND`` forces one. A native extension that is there but does not load is an error, and one that is
+missing without having been left out on purpose speaks: silence would be a thousandfold slowdown.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from collections.abc import Callable
+from typing import Protocol
+
+import pyarrow as pa
+
+from fastfilter.runtime.binding import Binding
+
+__all__ = ["BACKENDS", "Attached", "Machine", "backend", "load_machine"]
+
+BACKENDS = ("native", "python")
+
+
+class Attached(Protocol):
+    """A program bound to one batch; immutable, shared by the threads that evaluate it."""
+
+    def run(self, start: int, stop: int, out: bytearray, morsel_rows: int) -> None:
+        """Evaluates rows ``start`` to ``stop`` and sets the bits of the matching ones in ``out``, least bit first.
+
+        Args:
+            start: first row; a multiple of 8 where several threads share ``out``.
+            stop: row after the last.
+            out: a bit for each row of the batch, zeroed.
+            morsel_rows: how many rows are evaluated together; it never changes an answer.
+
+        Raises:
+            DataError: under ``strict_json``, with the first row in the range whose JSON text cannot be read.
+        """
+
+
+class Machine(Protocol):
+    """A virtual machine with a bound program; immutable, shared by threads."""
+
+    kernels: list[str]
+
+    def attach(self, batch: pa.RecordBatch) -> Attached:
+        """The program with the columns of a batch, which must have the binding's schema."""
+
+
+def load_machine(name: str) -> Callable[[Binding], Machine]:
+    """The machine class of a back end, by its name in :data:`BACKENDS`."""
+    if name == "native":
+        from fastfilter.runtime.vm.native import Machine as NativeMachine
+
+        return NativeMachine
+    from fastfilter.runtime.vm.python import Machine as PythonMachine
+
+    return PythonMachine
+
+
+def _choose() -> str:
+    forced = os.environ.get("FASTFILTER_BACKEND", "")
+    if forced:
+        if forced not in BACKENDS:
+            raise ImportError(f"FASTFILTER_BACKEND is {forced!r}; it must be one of {', '.join(BACKENDS)}")
+        return forced
+    if importlib.util.find_spec("fastfilter._native") is not None:
+        return "native"
+    if importlib.util.find_spec("fastfilter._pure_python") is None:
+        warnings.warn(
+            "fastfilter's native extension is not there, so filters run in pure Python, far slower; build it, or set "
+            "FASTFILTER_BACKEND=python if that is meant",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return "python"
+
+
+backend: str = _choose()
+"""The back end in use: ``"native"`` or ``"python"``."""
+load_machine(backend)

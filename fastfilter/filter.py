@@ -1,0 +1,362 @@
+"""compile(), and the Filter it gives: the stages in order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from fastfilter import explain as explaining
+from fastfilter.bytecode.program import Program, Role
+from fastfilter.bytecode.verifier import verify
+from fastfilter.compiler import dialects
+from fastfilter.compiler.codegen import generate
+from fastfilter.compiler.expr import Expression
+from fastfilter.compiler.optimizer import RULES, Rule, optimize
+from fastfilter.errors import DataError
+from fastfilter.runtime import executor
+from fastfilter.runtime.binder import BindOptions, bind
+from fastfilter.runtime.binding import Binding
+from fastfilter.runtime.inputs import open_input
+from fastfilter.runtime.vm import Machine, backend, load_machine
+from fastfilter.runtime.vm.python import run_records
+
+__all__ = ["Filter", "compile"]
+
+_CACHED_SCHEMAS = 64
+
+
+def compile(
+    filter: Mapping[str, Any] | str | bytes | None,
+    dialect: str = "auto",
+    scope: Mapping[str, str] | None = None,
+    fields: Mapping[str, str] | None = None,
+    metadata: str = "metadata",
+    missing_fields: Literal["error", "null"] = "error",
+    on_invalid_json: Literal["missing", "error"] = "missing",
+    limits: Mapping[str, int] | None = None,
+    *,
+    _rules: tuple[Rule, ...] = RULES,
+) -> Filter:
+    """Compiles a filter of a memory or vector-store API.
+
+    Args:
+        filter: the filter as the API accepts it: an object, or JSON text of one; None matches everything. For FishMem a
+            whole search body will do, whose scope is then part of the filter.
+        dialect: ``"fishmem"``, ``"fishmem-search"`` (a whole search body), ``"anansi"``, or ``"auto"``, which picks by
+            the filter's shape and refuses what fits neither.
+        scope: values of ``user_id``, ``agent_id`` and ``run_id`` that every row must have; ANDed with the whole filter.
+        fields: columns of built-in fields that have another name, as ``{"memory_type": "type"}``.
+        metadata: name of the metadata column, and prefix of flattened metadata columns (``metadata.channel``).
+        missing_fields: what a built-in field without a column is: ``"error"``, or ``"null"``: missing on every row.
+        on_invalid_json: what metadata text that cannot be read is: ``"missing"``, or an ``"error"`` with the row's number.
+        limits: the dialect's limits where they differ from the documented ones, as ``{"max_conditions": 200}``.
+
+    Returns:
+        The compiled filter: immutable, picklable, shared by threads.
+
+    Raises:
+        FilterError: the filter is bad; the error says where and what is allowed.
+        ValueError: another argument is.
+
+    Example:
+        >>> import fastfilter
+        >>> flt = fastfilter.compile({"field": "importance", "operator": "gte", "value": 0.7})
+        >>> flt.mask({"importance": [0.5, 0.9, None]}).to_pylist()
+        [False, True, False]
+    """
+    options = _bind_options(fields, metadata, missing_fields, on_invalid_json)
+    request = dialects.parse(filter, dialect, scope, limits)
+    expression, applied = optimize(request.expression, _rules)
+    program = generate(expression, request.expression)
+    return Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
+
+
+def _bind_options(fields: Mapping[str, str] | None, metadata: str, missing_fields: str, on_invalid_json: str) -> BindOptions:
+    if missing_fields not in ("error", "null"):
+        raise ValueError(f"missing_fields must be 'error' or 'null', not {missing_fields!r}")
+    if on_invalid_json not in ("missing", "error"):
+        raise ValueError(f"on_invalid_json must be 'missing' or 'error', not {on_invalid_json!r}")
+    if not isinstance(metadata, str) or not metadata:
+        raise ValueError(f"metadata must be the name of a column, not {metadata!r}")
+    renamed = dict(fields or {})
+    for name, column in renamed.items():
+        dialects.check_built_in_field(name)
+        if not isinstance(column, str):
+            raise ValueError(f"fields[{name!r}] must be the name of a column, not {column!r}")
+    return BindOptions(renamed, metadata, missing_fields, on_invalid_json)  # type: ignore[arg-type]
+
+
+class Filter:
+    """A compiled filter, to be applied to any data that has its fields.
+
+    Made by :func:`compile`, or by :meth:`from_program` from a program that came from elsewhere. A filter may be used by
+    many threads at once, and pickled.
+
+    Attributes:
+        program: the compiled program.
+        dialect: the dialect the filter was read in, or None if it came from a program.
+        rest: of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty.
+    """
+
+    __slots__ = ("_expression", "_machines", "_options", "_rules", "dialect", "program", "rest")
+
+    def __init__(
+        self,
+        program: Program,
+        options: BindOptions,
+        *,
+        dialect: str | None = None,
+        rest: Mapping[str, Any] | None = None,
+        expression: Expression | None = None,
+        rules: tuple[str, ...] = (),
+    ) -> None:
+        self.program = program
+        self.dialect = dialect
+        self.rest: dict[str, Any] = dict(rest or {})
+        self._options = options
+        self._expression = expression
+        self._rules = rules
+        self._machines: dict[tuple[str, pa.Schema], Machine] = {}
+
+    @staticmethod
+    def from_program(
+        program: Program,
+        fields: Mapping[str, str] | None = None,
+        metadata: str = "metadata",
+        missing_fields: Literal["error", "null"] = "error",
+        on_invalid_json: Literal["missing", "error"] = "missing",
+    ) -> Filter:
+        """A filter that runs a program compiled elsewhere; the other arguments are those of :func:`compile`.
+
+        Raises:
+            ProgramError: the verifier refuses the program.
+
+        Example:
+            >>> import fastfilter
+            >>> sent = fastfilter.compile({"metadata": {"tier": "gold"}}).program.to_bytes()
+            >>> flt = fastfilter.Filter.from_program(fastfilter.Program.from_bytes(sent))
+            >>> flt.count({"metadata": ['{"tier": "gold"}', '{"tier": "tin"}']})
+            1
+        """
+        verify(program)
+        return Filter(program, _bind_options(fields, metadata, missing_fields, on_invalid_json))
+
+    def __repr__(self) -> str:
+        return f"<fastfilter.Filter of {len(self.program.instructions)} instructions, dialect {self.dialect}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.program, self._options, self.dialect, self.rest, self._expression, self._rules)
+
+    # -- rows of Arrow data ------------------------------------------------------------------------------------------
+
+    def mask(self, data: Any, threads: int | None = None) -> Any:
+        """Which rows match.
+
+        Args:
+            data: a RecordBatch, a Table, a RecordBatchReader, any object with the Arrow PyCapsule interface (Polars,
+                pandas, DuckDB, nanoarrow, …), or a dict of arrays.
+            threads: the most threads to use; None is every core. Small batches stay on the calling thread.
+
+        Returns:
+            For one batch (or a dict) a BooleanArray, for a table a ChunkedArray, for a stream an iterator of
+            BooleanArray, one a batch; one value a row, never null.
+
+        Raises:
+            BindError: the filter does not fit the data's schema.
+            DataError: under ``on_invalid_json="error"``, with the first row whose metadata cannot be read.
+
+        Example:
+            >>> import fastfilter
+            >>> flt = fastfilter.compile({"metadata": {"score": {"$gte": 0.5}}})
+            >>> flt.mask({"metadata": ['{"score": 0.9}', '{"score": "low"}', None]}).to_pylist()
+            [True, False, False]
+        """
+        source = open_input(data)
+        self._machine(source.schema)
+        masks = (executor.bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
+        if source.stream:
+            return masks
+        if source.one:
+            return next(masks)
+        return pa.chunked_array(list(masks), pa.bool_())
+
+    def indices(self, data: Any, threads: int | None = None) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The numbers of the rows that match, from 0, ascending, over all batches; as int64. Arguments as of :meth:`mask`.
+
+        Example:
+            >>> import fastfilter
+            >>> flt = fastfilter.compile({"field": "content", "operator": "icontains", "value": "ÉTÉ"})
+            >>> flt.indices({"content": ["l'été", "hiver", "Été"]}).tolist()
+            [0, 2]
+        """
+        found = []
+        first_row = 0
+        for batch, bits in self._bits(open_input(data), threads):
+            found.append(executor.bits_to_indices(bits, batch.num_rows) + first_row)
+            first_row += batch.num_rows
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def count(self, data: Any, threads: int | None = None) -> int:
+        """How many rows match. Arguments as of :meth:`mask`.
+
+        Example:
+            >>> import fastfilter
+            >>> fastfilter.compile({"field": "id", "operator": "exists", "value": True}).count({"id": ["a", None]})
+            1
+        """
+        return sum(executor.count_bits(bits) for _, bits in self._bits(open_input(data), threads))
+
+    def filter(self, data: Any, threads: int | None = None) -> Any:
+        """The rows that match. Arguments as of :meth:`mask`.
+
+        Returns:
+            An object of the same kind as ``data`` with the same columns: RecordBatch, Table, RecordBatchReader (read
+            as it is asked for), Polars or pandas DataFrame, dict; for another producer of a stream a Table, of an array
+            a RecordBatch.
+
+        Example:
+            >>> import fastfilter
+            >>> fastfilter.compile({"field": "id", "operator": "ne", "value": "a"}).filter({"id": ["a", "b"]})
+            {'id': ['b']}
+        """
+        source = open_input(data)
+        self._machine(source.schema)
+        if source.stream:
+            kept = (batch.filter(executor.bits_to_array(bits, batch.num_rows)) for batch, bits in self._bits(source, threads))
+            return pa.RecordBatchReader.from_batches(source.schema, kept)
+        return source.select(self.mask(data, threads))
+
+    # -- records -----------------------------------------------------------------------------------------------------
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether one record matches.
+
+        Args:
+            record: as the API would show it: built-in fields at the top (timestamps as ISO 8601 text or datetime), and
+                ``metadata`` a dict, None, or JSON text. A field that is not there is missing.
+
+        Example:
+            >>> import fastfilter
+            >>> flt = fastfilter.compile({"field": "metadata.labels", "operator": "contains", "value": "vip"})
+            >>> flt.matches({"id": "mem_1", "metadata": {"labels": ["vip", "eu"]}})
+            True
+        """
+        return self._match_records([record])[0]
+
+    def select(self, records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Those of the records that match, in order, as the same objects; see :meth:`matches`.
+
+        Example:
+            >>> import fastfilter
+            >>> flt = fastfilter.compile({"metadata": {"kind": None}})
+            >>> flt.select([{"id": 1, "metadata": {}}, {"id": 2, "metadata": {"kind": "a"}}])
+            [{'id': 1, 'metadata': {}}]
+        """
+        given = list(records)
+        return [record for record, match in zip(given, self._match_records(given), strict=True) if match]
+
+    def _match_records(self, records: list[Mapping[str, Any]]) -> list[bool]:
+        options = self._options
+        return run_records(
+            self.program,
+            records,
+            metadata=options.metadata,
+            columns=options.fields,
+            on_invalid_json=options.on_invalid_json,
+        )
+
+    # -- looking inside ----------------------------------------------------------------------------------------------
+
+    def columns(self, schema: pa.Schema) -> list[str]:
+        """The names of the top-level columns that the filter reads of data with this schema.
+
+        Raises:
+            BindError: the filter does not fit the schema.
+        """
+        used = {source.column for source in bind(self.program, schema, self._options).sources}
+        return [schema.names[column] for column in sorted(column for column in used if column is not None)]
+
+    def explain(self, schema: pa.Schema | None = None) -> str:
+        """What the filter means and how it runs, as text to read.
+
+        Args:
+            schema: if given, also the columns and kernels it would use on data with this schema.
+
+        Returns:
+            The expression with the meaning of each condition, the rules of the optimizer that were applied, and the
+            listing of the program.
+
+        Example:
+            >>> import fastfilter
+            >>> print(fastfilter.compile({"metadata": {"tier": "gold"}}).explain())  # doctest: +ELLIPSIS
+            expression...
+        """
+        binding = kernels = None
+        if schema is not None:
+            binding = bind(self.program, schema, self._options)
+            kernels = self._machine(schema).kernels
+        return explaining.explain(self.program, self._expression, self._rules, binding, kernels)
+
+    # -- inner workings ----------------------------------------------------------------------------------------------
+
+    def bind_record_json(self, column: str) -> Filter:
+        """The same filter for data that have each whole record as JSON text in one column, as lines of a JSONL file are.
+
+        Fields are then found in that text, each with the JSON value it has there. A text that is no JSON object is a
+        DataError with the row's number, whatever ``on_invalid_json`` says: it is a broken record.
+        """
+        options = dataclasses.replace(self._options, record_json=column)
+        return Filter(
+            self.program, options, dialect=self.dialect, rest=self.rest, expression=self._expression, rules=self._rules
+        )
+
+    def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
+        machine = self._machines.get((name, schema))
+        if machine is None:
+            machine = load_machine(name)(bind(self.program, schema, self._options))
+            if len(self._machines) >= _CACHED_SCHEMAS:
+                self._machines.clear()
+            self._machines[name, schema] = machine
+        return machine
+
+    def _bits(self, source: Any, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
+        """Each batch with the bits of its matching rows."""
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
+        machine = self._machine(source.schema)
+        first_row = 0
+        for batch in source.batches:
+            try:
+                bits = executor.evaluate(machine, batch, threads)
+            except DataError as error:
+                raise executor.shifted(error, first_row) from None
+            yield batch, bits
+            first_row += batch.num_rows
+
+    def _evaluate(self, data: Any, backend: str = backend, morsel_rows: int = executor.MORSEL_ROWS) -> list[bool]:
+        """The answer of a given back end with a given morsel size, for tests: they must not change it."""
+        answer: list[bool] = []
+        source = open_input(data)
+        machine = self._machine(source.schema, backend)
+        for batch in source.batches:
+            try:
+                bits = executor.evaluate(machine, batch, 1, morsel_rows)
+            except DataError as error:
+                raise executor.shifted(error, len(answer)) from None
+            answer.extend(executor.bits_to_array(bits, batch.num_rows).to_pylist())
+        return answer
+
+
+def _rebuild(
+    program: Program,
+    options: BindOptions,
+    dialect: str | None,
+    rest: Mapping[str, Any],
+    expression: Expression | None,
+    rules: tuple[str, ...],
+) -> Filter:
+    return Filter(program, options, dialect=dialect, rest=rest, expression=expression, rules=rules)

@@ -1,0 +1,117 @@
+"""What may be given as data, brought to one shape: record batches, and the way back to the same kind of object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["Input", "open_input"]
+
+Mask = pa.BooleanArray | pa.ChunkedArray
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Data as record batches.
+
+    Attributes:
+        schema: of every batch.
+        batches: the batches in order; of a stream they can be read once.
+        one: whether the data are one batch by nature, so that their mask is one array.
+        stream: whether the data are a stream, so that nothing is to be read before it is asked for.
+        select: makes the object of the same kind as was given that holds the rows of a mask; of a stream, unused.
+    """
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    one: bool
+    stream: bool
+    select: Callable[[Mask], Any]
+
+
+def open_input(data: Any) -> Input:
+    """Brings data to record batches without copying them.
+
+    Args:
+        data: a pyarrow RecordBatch, Table or RecordBatchReader; any object with the Arrow PyCapsule interface that
+            holds rows of named columns (Polars, pandas, DuckDB, nanoarrow, …); or a mapping from column name to array.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if isinstance(data, pa.RecordBatch):
+        return Input(data.schema, iter((data,)), True, False, data.filter)
+    if isinstance(data, pa.Table):
+        return Input(data.schema, iter(data.to_batches()), False, False, data.filter)
+    if isinstance(data, pa.RecordBatchReader):
+        return Input(data.schema, iter(data), False, True, _select_nothing)
+    if isinstance(data, Mapping):
+        return _open_mapping(data)
+    library = type(data).__module__.partition(".")[0]
+    if hasattr(data, "__arrow_c_stream__"):
+        table = pa.RecordBatchReader.from_stream(data).read_all()
+        select = {"polars": _select_polars, "pandas": _select_pandas}.get(library, _select_table)
+        return Input(table.schema, iter(table.to_batches()), False, False, lambda mask: select(data, table, mask))
+    if hasattr(data, "__arrow_c_array__"):
+        batch = pa.record_batch(data)
+        return Input(batch.schema, iter((batch,)), True, False, batch.filter)
+    raise TypeError(
+        f"data of type {type(data).__module__}.{type(data).__qualname__} cannot be filtered: give a pyarrow RecordBatch, "
+        "Table or RecordBatchReader, an object with the Arrow PyCapsule interface, or a dict of arrays"
+    )
+
+
+def _select_nothing(mask: Mask) -> Any:
+    raise AssertionError("a stream is filtered batch by batch")
+
+
+def _select_polars(data: Any, table: pa.Table, mask: Mask) -> Any:
+    import polars
+
+    return data.filter(polars.Series(values=mask, dtype=polars.Boolean))
+
+
+def _select_pandas(data: Any, table: pa.Table, mask: Mask) -> Any:
+    return data[np.asarray(mask.to_numpy(zero_copy_only=False) if isinstance(mask, pa.Array) else mask.to_numpy())]
+
+
+def _select_table(data: Any, table: pa.Table, mask: Mask) -> Any:
+    return table.filter(mask)
+
+
+def _open_mapping(columns: Mapping[str, Any]) -> Input:
+    arrays: dict[str, pa.Array] = {}
+    for name, column in columns.items():
+        if not isinstance(name, str):
+            raise TypeError(f"a column's name must be a string, not {name!r}")
+        if isinstance(column, pa.ChunkedArray):
+            array = column.combine_chunks()
+        elif isinstance(column, pa.Array):
+            array = column
+        else:
+            array = pa.array(column)
+        arrays[name] = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}")
+    batch = pa.record_batch(arrays)
+
+    def select(mask: Mask) -> dict[str, Any]:
+        kept = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        return {name: _take(column, arrays[name], kept) for name, column in columns.items()}
+
+    return Input(batch.schema, iter((batch,)), True, False, select)
+
+
+def _take(column: Any, array: pa.Array, kept: np.ndarray[Any, np.dtype[np.intp]]) -> Any:
+    """The rows ``kept`` of a column, as the same kind of object where it is an array or a sequence."""
+    if isinstance(column, np.ndarray):
+        return column[kept]
+    if isinstance(column, Sequence) and not isinstance(column, str | bytes):
+        rows = [column[int(row)] for row in kept]
+        return tuple(rows) if isinstance(column, tuple) else rows
+    return array.take(pa.array(kept))
