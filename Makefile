@@ -1,0 +1,58 @@
+# Two commands do everything on a machine with Python (3.11 or later), a C compiler and make: `make demo` and `make test`.
+# Both work in their own virtual environment, .venv; `make PYTHON=python3.12 …` picks the interpreter it is made with.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard src/*.py src/*.pyx src/*.pxd src/generated/* src/include/fastfilter/* src/kernels/* src/json/*)
+
+.PHONY: help demo test lint tests bench bench-quick memory generate clean
+
+help:
+	@echo "make demo         build, make a sample corpus, filter both seed examples out of Parquet and JSONL"
+	@echo "make test         linters, type checks and the whole test suite"
+	@echo "make lint, tests  one half of it each"
+	@echo "make bench-quick  the seed examples against a bound, with pytest-benchmark"
+	@echo "make memory       filter 1 GB of Parquet and report the peak memory"
+	@echo "make generate     write again what derives from the opcode table"
+	@echo "make clean        remove all that was built"
+
+$(VENV)/installed: pyproject.toml setup.py $(NATIVE)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/tools: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/python -m examples.demo
+
+test: lint tests
+
+lint: $(VENV)/tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict fastfilter
+	$(BIN)/cython-lint src/_native.pyx
+	$(BIN)/python -m fastfilter.bytecode.reference --check
+
+tests: $(VENV)/tools
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests
+
+bench-quick: $(VENV)/tools
+	$(BIN)/python -m pytest benchmarks --benchmark-only
+
+bench: bench-quick
+
+memory: $(VENV)/tools
+	$(BIN)/python -m benchmarks.memory
+
+generate: $(VENV)/tools
+	$(BIN)/python -m fastfilter.bytecode.reference
+
+clean:
+	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f fastfilter/*.so src/_native.c src/unicode_lower_table.h
