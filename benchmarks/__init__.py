@@ -1,0 +1,1 @@
+"""Benchmarks: what a filter costs, each after its answer was checked."""
