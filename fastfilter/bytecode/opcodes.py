@@ -77,6 +77,18 @@ class OpcodeSpec:
     elements: bool = False
     cost: int = 0
 
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The slots of an instruction that the opcode uses, in the order in which a listing spells them."""
+        used = {
+            "destination": self.writes,
+            "source": self.reads_source,
+            "field": self.field,
+            "argument": self.argument is not Argument.NONE,
+            "mode": self.elements,
+        }
+        return tuple(slot for slot, is_used in used.items() if is_used)
+
 
 class Opcode(enum.IntEnum):
     """The opcodes by name."""

@@ -93,6 +93,10 @@ class Program:
         """The instructions as the machine words that both VMs run."""
         return b"".join(WORD.pack(*instruction) for instruction in self.instructions)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A pickle is the serialised program: small, and verified where it is read."""
+        return Program.from_bytes, (self.to_bytes(),)
+
     def disassemble(self) -> str:
         """A listing, one line an instruction, that :func:`fastfilter.bytecode.assembler.assemble` reads back."""
         from fastfilter.bytecode.disassembler import disassemble
