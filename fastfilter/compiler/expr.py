@@ -161,14 +161,16 @@ Expression = Literal | And | Or | Not | Leaf
 
 
 def leaves(expression: Expression) -> Iterator[Leaf]:
-    """The leaves of an expression, left to right."""
-    if isinstance(expression, And | Or):
-        for child in expression.children:
-            yield from leaves(child)
-    elif isinstance(expression, Not):
-        yield from leaves(expression.child)
-    elif not isinstance(expression, Literal):
-        yield expression
+    """The leaves of an expression, left to right, however deep it is."""
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And | Or):
+            pending.extend(reversed(node.children))
+        elif isinstance(node, Not):
+            pending.append(node.child)
+        elif not isinstance(node, Literal):
+            yield node
 
 
 def constant_of(leaf: Leaf) -> Constant | None:
