@@ -1,0 +1,38 @@
+/* The grammar: each function reads one thing at `position`, validates it, and returns where it ends, or NULL if it is
+ * not well-formed. */
+#ifndef FASTFILTER_JSON_SCANNER_H
+#define FASTFILTER_JSON_SCANNER_H
+
+#include "fastfilter/json.h"
+#include "tape.h"
+
+static inline const uint8_t *ff_json_skip_space(const uint8_t *position, const uint8_t *end) {
+    while (position < end && (*position == ' ' || *position == '\n' || *position == '\t' || *position == '\r')) {
+        position++;
+    }
+    return position;
+}
+
+/* The kind of the value that begins with this byte, if it is a value. */
+static inline uint8_t ff_json_kind(uint8_t first) {
+    switch (first) {
+    case '{': return FF_OBJECT;
+    case '[': return FF_ARRAY;
+    case '"': return FF_STRING;
+    case 't':
+    case 'f': return FF_BOOL;
+    case 'n': return FF_NULL;
+    default: return FF_NUMBER;
+    }
+}
+
+/* From behind the opening quote to behind the closing one. `escaped`: there is a backslash in between. */
+const uint8_t *ff_json_scan_string(const uint8_t *position, const uint8_t *end, bool *escaped);
+
+/* A value of any kind without the space around it; `depth` is the number of arrays and objects it lies in. */
+const uint8_t *ff_json_scan_value(const uint8_t *position, const uint8_t *end, int depth);
+
+/* The same, and appends the value's nodes to the tape. NULL also if there is no memory (tape->nodes->failed). */
+const uint8_t *ff_json_record_value(const uint8_t *position, const uint8_t *end, ff_json_tape *tape);
+
+#endif
