@@ -137,7 +137,7 @@ SAMPLES: dict[str, Program] = {
         ),
         (
             # A surrogate pair in two characters is not the one character, and both are legal.
-            ScalarSet(strings=("", "\x00\n\t\"\\;", "a" * 70, "\ud83d", "\ud83d\ude00", "\uff61", "\U0001f600")),
+            ScalarSet(strings=("", '\x00\n\t"\\;', "a" * 70, "\ud83d", "\ud83d\ude00", "\uff61", "\U0001f600")),
             StringBound("lt", "; field 0 = not_timestamp\u2028"),
             Text(" \x7f \u202e"),
             Json('"\\ud83d ; \u2028"'),

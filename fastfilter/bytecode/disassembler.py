@@ -187,7 +187,7 @@ def _interval_words(interval: Interval, spell: Callable[[int | float], str]) -> 
     return " and ".join(sides) or "anything"
 
 
-def _instant_words(nanoseconds: int | float) -> str:
+def _instant_words(nanoseconds: float) -> str:
     """An instant as a timestamp, or as its number where it lies outside the calendar's years 1 to 9999."""
     seconds, fraction = divmod(int(nanoseconds), 1_000_000_000)
     try:

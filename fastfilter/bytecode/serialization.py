@@ -125,7 +125,7 @@ class _Writer:
     def integer(self, number: int) -> None:
         self.parts.append(number.to_bytes(_INTEGER_SIZE, "little", signed=True))
 
-    def number(self, number: int | float | None) -> None:
+    def number(self, number: float | None) -> None:
         if number is None:
             self.byte(_NO_NUMBER)
         elif isinstance(number, int):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from golden_files import GOLDEN, check_golden
+from hypothesis import given
+from hypothesis import strategies as st
+from program_strategies import programs
+from sample_programs import SAMPLES
+
 from fastfilter.bytecode.assembler import assemble
 from fastfilter.bytecode.constants import Intervals, Json, Strings, Text
 from fastfilter.bytecode.disassembler import describe_constant, disassemble
 from fastfilter.bytecode.program import Program
 from fastfilter.errors import ProgramError
 from fastfilter.values import Interval, ScalarSet, StringBound, point
-from hypothesis import given
-from hypothesis import strategies as st
-
-from golden_files import GOLDEN, check_golden
-from program_strategies import programs
-from sample_programs import SAMPLES
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -59,7 +59,10 @@ FAULTS = {
     "a field without a path": (HEAD + "field 1 = metadata\n" + TAIL, "line 4: .* is no line of a listing"),
     "a wrong number": (HEAD + TAIL.replace("1 RETURN", "2 RETURN"), "line 5: its number is 2, but the next is 1"),
     "a misspelled opcode": (HEAD + TAIL.replace("BER_R", "BR_R"), "line 4: .*NUMBR_RANGE; did you mean NUMBER_RANGE?"),
-    "too few operands": (HEAD + TAIL.replace(" c0", ""), r"line 4: NUMBER_RANGE has 4 operands \(destination, .* not 3"),
+    "too few operands": (
+        HEAD + TAIL.replace(" c0", ""),
+        r"line 4: NUMBER_RANGE has 4 operands \(destination, .* not 3",
+    ),
     "a wrong prefix": (HEAD + TAIL.replace("f0", "c0"), "line 4: 'c0' stands where field"),
     "a number too large": (HEAD + TAIL.replace("f0", "f99999999999"), "line 4: 'f99999999999' stands where field"),
     "a large number": (HEAD + TAIL.replace("f0", "f65536"), "line 4: instruction 0: does not fit"),
@@ -76,9 +79,15 @@ FAULTS = {
     "an unclosed string": (HEAD + 'constant 1 = text "a\n' + TAIL, "line 4: cannot read"),
     "two texts": (HEAD + 'constant 1 = text "a" "b"\n' + TAIL, "line 4: 2 strings stand where one must"),
     "a bound without operator": (HEAD + 'constant 1 = string_bound "a"\n' + TAIL, "line 4: .* no operator and string"),
-    "a wrong operator": (HEAD + 'constant 1 = string_bound ne "a"\n' + TAIL, "line 4: constant 1: its operator is 'ne'"),
+    "a wrong operator": (
+        HEAD + 'constant 1 = string_bound ne "a"\n' + TAIL,
+        "line 4: constant 1: its operator is 'ne'",
+    ),
     "bad JSON": (HEAD + "constant 1 = json {\n" + TAIL, "line 4: constant 1: its text is no compact JSON"),
-    "an infinite bound": (HEAD.replace("0.7", "1e999") + TAIL, "line 3: constant 0: a bound inf is no canonical number"),
+    "an infinite bound": (
+        HEAD.replace("0.7", "1e999") + TAIL,
+        "line 3: constant 0: a bound inf is no canonical number",
+    ),
     "a number that is not canonical": (HEAD.replace("0.7", "7.0") + TAIL, "line 3: constant 0: a bound 7.0 is no"),
     "a field twice": (HEAD + 'field 1 = column "importance"\n' + TAIL, "line 4: field 1: .* already has this field"),
     "an unwritten register": (HEAD + TAIL.replace("r1 r0", "r1 r1"), "line 4: instruction 0: reads register 1"),

@@ -7,6 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from program_strategies import programs
+from sample_programs import SAMPLES, program_of
+
 from fastfilter.bytecode import assembler, reference, serialization
 from fastfilter.bytecode.assembler import assemble
 from fastfilter.bytecode.disassembler import describe_constant, disassemble
@@ -14,10 +18,6 @@ from fastfilter.bytecode.opcodes import OPCODES, Argument, ConstantType, Opcode
 from fastfilter.bytecode.program import WORD, Instruction, Program
 from fastfilter.bytecode.verifier import verify
 from fastfilter.values import Kind
-from hypothesis import given, settings
-
-from program_strategies import programs
-from sample_programs import SAMPLES, program_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

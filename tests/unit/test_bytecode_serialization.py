@@ -8,16 +8,16 @@ import tracemalloc
 import zlib
 
 import pytest
+from golden_files import GOLDEN, check_golden
+from hypothesis import example, given
+from hypothesis import strategies as st
+from program_strategies import programs
+from sample_programs import SAMPLES
+
 from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.bytecode.program import Instruction, Program
 from fastfilter.bytecode.serialization import FORMAT_VERSION, MAGIC, from_bytes, to_bytes
 from fastfilter.errors import ProgramError
-from hypothesis import example, given
-from hypothesis import strategies as st
-
-from golden_files import GOLDEN, check_golden
-from program_strategies import programs
-from sample_programs import SAMPLES
 
 HEADER_SIZE = 12
 
@@ -52,7 +52,7 @@ def test_random_programs_come_back(program: Program) -> None:
 def test_the_format_does_not_change(name: str) -> None:
     """Bytes that one release has written are read by the next, or the version is another."""
     assert FORMAT_VERSION == 1
-    check_golden(f"serialized/{name}.hex", "".join(f"{line}\n" for line in textwrap.wrap(to_bytes(SAMPLES[name]).hex(), 64)))
+    check_golden(f"serialized/{name}.hex", textwrap.fill(to_bytes(SAMPLES[name]).hex(), 64) + "\n")
     assert from_bytes(bytes.fromhex((GOLDEN / f"serialized/{name}.hex").read_text())) == SAMPLES[name]
 
 

@@ -6,16 +6,16 @@ import dataclasses
 from typing import Any
 
 import pytest
+from hypothesis import given
+from program_strategies import programs
+from sample_programs import SAMPLES, program_of
+
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import OPCODES, Argument, Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
 from fastfilter.bytecode.verifier import INSTANT_MAX, INSTANT_MIN, MAX_ITEMS, VerificationError, verify
 from fastfilter.errors import ProgramError
 from fastfilter.values import Elements, Interval, JsonFloat, ScalarSet, StringBound, point
-from hypothesis import given
-
-from program_strategies import programs
-from sample_programs import SAMPLES, program_of
 
 IMPORTANCE = FieldUse(Field(Role.COLUMN, ("importance",)), None)
 RETURN_0 = Instruction(Opcode.RETURN)
@@ -108,7 +108,10 @@ def test_an_unused_slot_must_be_zero() -> None:
         for slot in set(Instruction._fields) - {"opcode"} - set(spec.operands):
             instructions = list(program.instructions)
             instructions[index] = instructions[index]._replace(**{slot: 1})
-            refuse(dataclasses.replace(program, instructions=tuple(instructions)), f"instruction {index}: .*must be 0, not 1")
+            refuse(
+                dataclasses.replace(program, instructions=tuple(instructions)),
+                f"instruction {index}: .*must be 0, not 1",
+            )
             num_cases += 1
     assert num_cases == sum(5 - len(spec.operands) for spec in OPCODES.values()) > 0
 
@@ -261,10 +264,7 @@ def test_sizes() -> None:
 
 
 def test_the_longest_program_with_a_jump_everywhere() -> None:
-    jumps = [
-        Instruction(Opcode.JUMP_IF_NONE, argument=MAX_ITEMS - 1 - index % 7)
-        for index in range(MAX_ITEMS - 10)
-    ]
+    jumps = [Instruction(Opcode.JUMP_IF_NONE, argument=MAX_ITEMS - 1 - index % 7) for index in range(MAX_ITEMS - 10)]
     verify(a_program(*jumps, *[MOVE] * 9, RETURN_0))
     refuse(a_program(*jumps, *[MOVE] * 9, RETURN_1), f"instruction {MAX_ITEMS - 1}: reads register 1")
 
