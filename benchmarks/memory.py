@@ -28,7 +28,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary) / "corpus"
         if not folder.exists():
-            make = [sys.executable, "-m", "examples.make_corpus", "--folder", str(folder), "--bytes", str(options.bytes)]
+            make = [
+                sys.executable,
+                "-m",
+                "examples.make_corpus",
+                "--folder",
+                str(folder),
+                "--bytes",
+                str(options.bytes),
+            ]
             subprocess.run(make, check=True)
         size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
         out = pathlib.Path(temporary) / "matches.parquet"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import fastfilter
-
 from benchmarks.tables import SEED_FILTER, matching_memories, memories
 
 BOUND_SECONDS = 0.150

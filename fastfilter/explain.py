@@ -44,7 +44,7 @@ def _place(source: Source, binding: Binding) -> str:
     words = [f"column {column.name!r} ({column.type})"]
     for step in source.steps:
         if isinstance(step, StructChild):
-            words.append(f"struct child {step.index}")
+            words.append(f"struct child {step.child}")
         elif isinstance(step, MapKey):
             words.append(f"map key {step.key!r}")
         elif isinstance(step, JsonPath):

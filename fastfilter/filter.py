@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from fastfilter import explain as explaining
-from fastfilter.bytecode.program import Program, Role
+from fastfilter.bytecode.program import Program
 from fastfilter.bytecode.verifier import verify
 from fastfilter.compiler import dialects
 from fastfilter.compiler.codegen import generate
@@ -19,7 +19,6 @@ from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
-from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.inputs import open_input
 from fastfilter.runtime.vm import Machine, backend, load_machine
 from fastfilter.runtime.vm.python import run_records
@@ -75,7 +74,9 @@ def compile(
     return Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
 
 
-def _bind_options(fields: Mapping[str, str] | None, metadata: str, missing_fields: str, on_invalid_json: str) -> BindOptions:
+def _bind_options(
+    fields: Mapping[str, str] | None, metadata: str, missing_fields: str, on_invalid_json: str
+) -> BindOptions:
     if missing_fields not in ("error", "null"):
         raise ValueError(f"missing_fields must be 'error' or 'null', not {missing_fields!r}")
     if on_invalid_json not in ("missing", "error"):
@@ -226,7 +227,8 @@ class Filter:
         source = open_input(data)
         self._machine(source.schema)
         if source.stream:
-            kept = (batch.filter(executor.bits_to_array(bits, batch.num_rows)) for batch, bits in self._bits(source, threads))
+            answers = self._bits(source, threads)
+            kept = (batch.filter(executor.bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
             return pa.RecordBatchReader.from_batches(source.schema, kept)
         return source.select(self.mask(data, threads))
 
@@ -304,7 +306,7 @@ class Filter:
     # -- inner workings ----------------------------------------------------------------------------------------------
 
     def bind_record_json(self, column: str) -> Filter:
-        """The same filter for data that have each whole record as JSON text in one column, as lines of a JSONL file are.
+        """The same filter for data with each whole record as JSON text in one column, as a JSONL file's lines are.
 
         Fields are then found in that text, each with the JSON value it has there. A text that is no JSON object is a
         DataError with the row's number, whatever ``on_invalid_json`` says: it is a broken record.

@@ -181,9 +181,9 @@ _EPOCH_ORDINAL: Final = datetime.date(1970, 1, 1).toordinal()
 def parse_timestamp(text: str) -> int | None:
     """Nanoseconds since the epoch of a full ISO 8601 timestamp, or None if ``text`` is not one.
 
-    The grammar is ``YYYY-MM-DDThh:mm:ss``, optionally ``.`` and 1 to 9 digits, then ``Z`` or ``±hh:mm`` (docs/semantics.md).
-    ``24:00:00`` exactly is the next midnight; second 60, dates that do not exist and offsets beyond 23:59 are refused.
-    Year 0000 is the proleptic Gregorian year before 0001.
+    The grammar is ``YYYY-MM-DDThh:mm:ss``, optionally ``.`` and 1 to 9 digits, then ``Z`` or ``±hh:mm``
+    (docs/semantics.md). ``24:00:00`` exactly is the next midnight; second 60, dates that do not exist and offsets
+    beyond 23:59 are refused. Year 0000 is the proleptic Gregorian year before 0001.
 
     Example:
         >>> parse_timestamp("1970-01-01T00:00:01.5Z")

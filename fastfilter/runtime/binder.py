@@ -130,14 +130,13 @@ def _metadata_source(target: Field, schema: pa.Schema, options: BindOptions) -> 
 def _descend(
     type: pa.DataType, path: Sequence[str], is_metadata: bool, target: Field, column: str
 ) -> tuple[tuple[Step, ...], pa.DataType | None] | None:
-    """The steps from a column to the value at a path of keys, and that value's type; None if the path is not in the type."""
+    """The steps from a column to the value at a path of keys, and its type; None if the type has no such path."""
     steps: list[Step] = []
     remaining = list(path)
     inner = value_type(type)
-    if is_metadata and not (is_string(inner) or is_json(inner) or pat.is_struct(inner) or pat.is_map(inner)
-                            or pat.is_null(inner)):  # fmt: skip
+    if is_metadata and not _can_be_metadata(inner):
         raise BindError(
-            f"the metadata column {column!r} has type {type}; metadata is JSON text, a struct or a map with string keys",
+            f"the metadata column {column!r} has type {type}; it must be JSON text, a struct or a map of strings",
             field=target.name,
             column=column,
             type=str(type),
@@ -179,6 +178,10 @@ def _descend(
         del remaining[0]
 
 
+def _can_be_metadata(type: pa.DataType) -> bool:
+    return bool(is_string(type) or is_json(type) or pat.is_struct(type) or pat.is_map(type) or pat.is_null(type))
+
+
 _RENDERING = (Opcode.TEXT_EQUALS_ANY, Opcode.TEXT_NUMBER_RANGE, Opcode.JSON_CONTAINS)
 
 
@@ -213,7 +216,7 @@ def _check_type(program: Program, use: FieldUse, source: Source, schema: pa.Sche
     if use.field.role is Role.METADATA and use.not_timestamp is not None and _holds_instants(source.type):
         raise BindError(
             f"field {use.field.name!r} is compared with {use.not_timestamp}, but column {column.name!r} has type "
-            f"{column.type}: give a full ISO 8601 timestamp such as \"2026-07-01T00:00:00Z\"",
+            f'{column.type}: give a full ISO 8601 timestamp such as "2026-07-01T00:00:00Z"',
             field=use.field.name,
             column=column.name,
             type=str(column.type),

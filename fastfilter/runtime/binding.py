@@ -15,7 +15,7 @@ __all__ = ["Binding", "JsonPath", "MapKey", "Source", "Step", "StructChild"]
 class StructChild(NamedTuple):
     """From a struct to one of its children. A null struct makes the child NULL, a missing one MISSING."""
 
-    index: int
+    child: int
 
 
 class MapKey(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 __all__ = ["Input", "open_input"]
 
-Mask = pa.BooleanArray | pa.ChunkedArray
+Mask: TypeAlias = "pa.BooleanArray | pa.ChunkedArray"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def open_input(data: Any) -> Input:
         batch = pa.record_batch(data)
         return Input(batch.schema, iter((batch,)), True, False, batch.filter)
     raise TypeError(
-        f"data of type {type(data).__module__}.{type(data).__qualname__} cannot be filtered: give a pyarrow RecordBatch, "
-        "Table or RecordBatchReader, an object with the Arrow PyCapsule interface, or a dict of arrays"
+        f"data of type {type(data).__module__}.{type(data).__qualname__} cannot be filtered: give a pyarrow "
+        "RecordBatch, Table or RecordBatchReader, an object with the Arrow PyCapsule interface, or a dict of arrays"
     )
 
 
@@ -76,7 +76,7 @@ def _select_polars(data: Any, table: pa.Table, mask: Mask) -> Any:
 
 
 def _select_pandas(data: Any, table: pa.Table, mask: Mask) -> Any:
-    return data[np.asarray(mask.to_numpy(zero_copy_only=False) if isinstance(mask, pa.Array) else mask.to_numpy())]
+    return data[mask.to_numpy()]
 
 
 def _select_table(data: Any, table: pa.Table, mask: Mask) -> Any:

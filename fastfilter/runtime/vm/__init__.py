@@ -7,6 +7,7 @@ missing without having been left out on purpose speaks: silence would be a thous
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import warnings
@@ -50,13 +51,9 @@ class Machine(Protocol):
 
 def load_machine(name: str) -> Callable[[Binding], Machine]:
     """The machine class of a back end, by its name in :data:`BACKENDS`."""
-    if name == "native":
-        from fastfilter.runtime.vm.native import Machine as NativeMachine
-
-        return NativeMachine
-    from fastfilter.runtime.vm.python import Machine as PythonMachine
-
-    return PythonMachine
+    module = importlib.import_module(f"fastfilter.runtime.vm.{name}")
+    machine: Callable[[Binding], Machine] = module.Machine
+    return machine
 
 
 def _choose() -> str:

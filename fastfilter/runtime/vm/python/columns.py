@@ -100,7 +100,7 @@ def _open(array: pa.Array, steps: tuple[Step, ...], open_leaf: _OpenLeaf) -> Rea
         return _open(array.storage, steps, open_leaf)
     step = steps[0]
     if isinstance(step, StructChild) and pa.types.is_struct(kind):
-        child = _open(array.field(step.index), steps[1:], open_leaf)
+        child = _open(array.field(step.child), steps[1:], open_leaf)
         return _nulls_as(value_of_null(steps[1:]), array, child)
     if isinstance(step, MapKey) and pa.types.is_map(kind):
         return _open_map_key(array, step.key, steps[1:], open_leaf)
