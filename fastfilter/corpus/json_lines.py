@@ -1,0 +1,201 @@
+"""From lines of JSON to columns: the members of each line as they are spelled, and then types that hold all of them.
+
+A column's type is known only when its last value has been seen, so lines pass twice: :meth:`LineColumns.split` takes
+them apart into columns of JSON text and notes what kinds of values there are, :meth:`LineColumns.typed` gives the texts
+their type.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import pyarrow as pa
+
+from fastfilter.corpus.kinds import Kinds, kind_of_number, type_of
+from fastfilter.corpus.reader import Piece
+from fastfilter.errors import DataError
+
+__all__ = ["LineColumns", "members", "project"]
+
+_STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_KEY = re.compile(rf"[ \t\r\n,]*({_STRING})[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
+_SCALAR = re.compile(rf"{_STRING}|[^ \t\r\n,}}]++", re.DOTALL)
+_TOKEN = re.compile(rf"{_STRING}|[\[{{]|[\]}}]", re.DOTALL)
+
+
+def members(line: str) -> dict[str, str]:
+    """The members of a JSON object: each key, and its value's text as it is spelled. Of a key given twice, the last.
+
+    Args:
+        line: JSON text of an object; that it is well-formed has been checked.
+
+    Example:
+        >>> members('{"n": 1.50, "m": {"a": [1]}}')
+        {'n': '1.50', 'm': '{"a": [1]}'}
+    """
+    found: dict[str, str] = {}
+    position = line.index("{") + 1
+    while (match := _KEY.match(line, position)) is not None:
+        quoted = match[1]
+        start = match.end()
+        if line[start] in "[{":
+            position = _end_of_nested(line, start)
+        else:
+            scalar = _SCALAR.match(line, start)
+            assert scalar is not None
+            position = scalar.end()
+        key = json.loads(quoted) if "\\" in quoted else quoted[1:-1]
+        found[key] = line[start:position]
+    return found
+
+
+def _end_of_nested(line: str, start: int) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(line, start):
+        if token[0] in ("[", "{"):
+            depth += 1
+        elif token[0] in ("]", "}"):
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    raise AssertionError("the line is well-formed")
+
+
+def project(lines: pa.LargeStringArray, columns: Iterable[str]) -> bytes:
+    """The lines with only these members, in this order, their values as they are spelled; a line's end after each."""
+    keys = {name: json.dumps(name, ensure_ascii=False) for name in columns}
+    projected = []
+    for line in lines.to_pylist():
+        found = members(line)
+        inner = ",".join(f"{key}:{found[name]}" for name, key in keys.items() if name in found)
+        projected.append("{" + inner + "}\n")
+    return "".join(projected).encode()
+
+
+class LineColumns:
+    """The columns that the lines of a run become.
+
+    Args:
+        declared: types of built-in fields' columns: a value of another kind is an error, never a guess.
+        metadata: name of the metadata column, which keeps its JSON text.
+        columns: the columns to make, in this order; None is every key there is, in order of appearance.
+    """
+
+    def __init__(self, declared: Mapping[str, pa.DataType], metadata: str, columns: Iterable[str] | None = None) -> None:
+        self._declared = declared
+        self._metadata = metadata
+        self._only = columns is not None
+        self._kinds: dict[str, Kinds] = dict.fromkeys(columns or (), Kinds.NONE)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns and their types, by all lines that were split so far."""
+        return pa.schema([(name, self._type(name, kinds)) for name, kinds in self._kinds.items()])
+
+    def _type(self, name: str, kinds: Kinds) -> pa.DataType:
+        if name == self._metadata:
+            return pa.string()
+        declared = self._declared.get(name)
+        if declared is None:
+            return type_of(kinds) or pa.string()
+        if pa.types.is_integer(declared):
+            return pa.float64() if kinds & Kinds.NUMBER else declared
+        return declared
+
+    def split(self, piece: Piece) -> pa.RecordBatch:
+        """The lines as columns of JSON text, one for each key; null is a key that is not there, or null.
+
+        Raises:
+            DataError: a built-in field has a value that its type cannot hold, or a key is no Unicode text.
+        """
+        rows = [members(line) for line in piece.batch.column(0).to_pylist()]
+        if not self._only:
+            for row in rows:
+                for name in row:
+                    if name not in self._kinds:
+                        self._kinds[name] = Kinds.NONE
+        columns = {}
+        for name in self._kinds:
+            texts = [row.get(name) for row in rows]
+            columns[name] = texts = [None if text == "null" else text for text in texts]
+            if name != self._metadata:
+                self._note(name, texts, piece)
+        try:
+            return pa.record_batch(
+                [pa.array(texts, pa.large_string()) for texts in columns.values()], names=list(columns)
+            ) if columns else _no_columns(len(rows))  # fmt: skip
+        except UnicodeEncodeError:
+            raise DataError(f"{piece.file.path}: a key holds half a surrogate pair, which no column name can") from None
+
+    def _note(self, name: str, texts: list[str | None], piece: Piece) -> None:
+        declared = self._declared.get(name)
+        seen = self._kinds[name]
+        for row, text in enumerate(texts):
+            if text is None:
+                continue
+            kind = _kind(text)
+            if declared is not None and not kind & _allowed(declared):
+                shown = text if len(text) <= 60 else text[:60] + "…"
+                raise DataError(
+                    f"{piece.place(row)}: {name!r} is {shown}, but the column holds "
+                    f"{'text' if declared == pa.string() else 'numbers (of 64 bits)'}"
+                )
+            seen |= kind
+        self._kinds[name] = seen
+
+    def typed(self, split: pa.RecordBatch) -> pa.RecordBatch:
+        """Columns of JSON text, as :meth:`split` gave them, with their types.
+
+        Raises:
+            DataError: a text holds half a surrogate pair.
+        """
+        schema = self.schema
+        arrays = []
+        for field in schema:
+            position = split.schema.get_field_index(field.name)
+            if position < 0 or pa.types.is_null(field.type):
+                arrays.append(pa.nulls(split.num_rows, field.type))
+                continue
+            texts = split.column(position)
+            kinds = self._kinds[field.name]
+            if field.name == self._metadata or (kinds & ~Kinds.STRING and field.type == pa.string()):
+                arrays.append(texts.cast(pa.string()))
+            elif field.type == pa.string():
+                arrays.append(_unquoted(texts, field.name))
+            else:
+                arrays.append(texts.cast(field.type))
+        return pa.record_batch(arrays, schema=schema) if arrays else split
+
+
+def _no_columns(num_rows: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * num_rows, pa.struct([])))
+
+
+def _kind(text: str) -> Kinds:
+    first = text[0]
+    if first == '"':
+        return Kinds.STRING
+    if first in "tf":
+        return Kinds.BOOL
+    if first in "[{":
+        return Kinds.OTHER
+    return kind_of_number(text)
+
+
+def _allowed(declared: pa.DataType) -> Kinds:
+    if declared == pa.string():
+        return Kinds.STRING
+    return Kinds.INTEGER | Kinds.LONG_INTEGER | Kinds.NUMBER
+
+
+def _unquoted(texts: pa.LargeStringArray, name: str) -> pa.StringArray:
+    values = [
+        text if text is None else json.loads(text) if "\\" in text else text[1:-1] for text in texts.to_pylist()
+    ]
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        raise DataError(f"a text of {name!r} holds half a surrogate pair (\\ud800 to \\udfff), which no column can") from None

@@ -1,0 +1,133 @@
+"""What every reader of files gives: pieces of a file, in order, that know where their rows come from."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastfilter.corpus.formats import Format
+from fastfilter.corpus.sources import InputFile
+from fastfilter.errors import DataError
+
+__all__ = ["PIECE_ROWS", "Piece", "Reader", "add_partitions"]
+
+PIECE_ROWS = 65_536
+"""The most rows of a piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some rows of a file.
+
+    Attributes:
+        batch: the rows; of JSONL, one column of whole lines.
+        file: where they come from.
+        numbers: the number of each row in the file, from 1; of JSONL, of each line.
+        bytes_done: how many bytes of the file are read with this piece, as far as that is known.
+    """
+
+    batch: pa.RecordBatch
+    file: InputFile
+    numbers: npt.NDArray[np.int64]
+    bytes_done: int
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether the rows are whole lines of JSONL."""
+        return self.file.format is Format.JSONL
+
+    def place(self, row: int | None) -> str:
+        """Where a row of the batch is, as it is shown to the user: ``file:line``, or the file and the row's number."""
+        if row is None:
+            return self.file.path
+        number = self.numbers[row]
+        return f"{self.file.path}:{number}" if self.is_lines else f"{self.file.path}: row {number}"
+
+    def filtered(self, mask: pa.BooleanArray) -> Piece:
+        """The rows of a mask."""
+        kept = mask.to_numpy(zero_copy_only=False)
+        return dataclasses.replace(self, batch=self.batch.filter(mask), numbers=self.numbers[kept])
+
+    def first(self, num_rows: int) -> Piece:
+        """The first rows."""
+        return dataclasses.replace(self, batch=self.batch.slice(0, num_rows), numbers=self.numbers[:num_rows])
+
+
+class Reader(abc.ABC):
+    """A file that is open for reading, once.
+
+    Attributes:
+        file: the file.
+        schema: the columns it has, those its folders give included; of JSONL, one column of whole lines.
+        num_rows: how many rows it has, or None where only reading it would tell.
+    """
+
+    def __init__(self, file: InputFile, schema: pa.Schema, num_rows: int | None) -> None:
+        names = set()
+        for name in schema.names:
+            if name in names:
+                raise DataError(f"{file.path}: it has two columns named {name!r}")
+            names.add(name)
+        self.file = file
+        self.schema = add_partitions(file, schema)
+        self.num_rows = num_rows
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """The rows in order.
+
+        Args:
+            columns: the columns to read, in this order; None is all of them.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        names = list(self.schema.names if columns is None else columns)
+        partitions = self.file.partitions
+        first_row = 1
+        try:
+            for batch, bytes_done in self._batches([name for name in names if name not in partitions]):
+                for start in range(0, batch.num_rows, PIECE_ROWS):
+                    part = batch.slice(start, PIECE_ROWS)
+                    numbers = np.arange(first_row, first_row + part.num_rows, dtype=np.int64)
+                    first_row += part.num_rows
+                    yield Piece(_with_partitions(part, names, partitions), self.file, numbers, bytes_done)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OSError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> DataError:
+        return DataError(f"{self.file.path}: {error}")
+
+    @abc.abstractmethod
+    def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Batches with at least these columns of the file, and how many of its bytes are read."""
+
+
+def add_partitions(file: InputFile, schema: pa.Schema) -> pa.Schema:
+    """The schema of a file with the columns that its folders give."""
+    for name in file.partitions:
+        if name in schema.names:
+            raise DataError(f"{file.path}: the column {name!r} is in the file, and its folders give it as well")
+        schema = schema.append(pa.field(name, pa.string()))
+    return schema
+
+
+def _with_partitions(batch: pa.RecordBatch, names: list[str], partitions: dict[str, str | None]) -> pa.RecordBatch:
+    if batch.schema.names == names:
+        return batch
+    if not any(name in partitions for name in names):
+        return batch.select(names)
+    fields, arrays = [], []
+    for name in names:
+        if name in partitions:
+            fields.append(pa.field(name, pa.string()))
+            arrays.append(pa.repeat(pa.scalar(partitions[name], pa.string()), batch.num_rows))
+        else:
+            fields.append(batch.schema.field(name))
+            arrays.append(batch.column(name))
+    return pa.record_batch(arrays, schema=pa.schema(fields, metadata=batch.schema.metadata))
