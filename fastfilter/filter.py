@@ -19,7 +19,8 @@ from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
-from fastfilter.runtime.inputs import open_input
+from fastfilter.runtime.inputs import Input, open_input
+from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
 from fastfilter.runtime.vm.python import run_records
 
@@ -51,7 +52,7 @@ def compile(
         fields: columns of built-in fields that have another name, as ``{"memory_type": "type"}``.
         metadata: name of the metadata column, and prefix of flattened metadata columns (``metadata.channel``).
         missing_fields: what a built-in field without a column is: ``"error"``, or ``"null"``: missing on every row.
-        on_invalid_json: what metadata text that cannot be read is: ``"missing"``, or an ``"error"`` with the row's number.
+        on_invalid_json: what metadata text that cannot be read is: ``"missing"``, or an ``"error"`` naming the row.
         limits: the dialect's limits where they differ from the documented ones, as ``{"max_conditions": 200}``.
 
     Returns:
@@ -177,16 +178,11 @@ class Filter:
             [True, False, False]
         """
         source = open_input(data)
-        self._machine(source.schema)
-        masks = (executor.bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
-        if source.stream:
-            return masks
-        if source.one:
-            return next(masks)
-        return pa.chunked_array(list(masks), pa.bool_())
+        masks = self._masks(source, threads)
+        return masks if source.stream else _joined(masks, source)
 
     def indices(self, data: Any, threads: int | None = None) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The numbers of the rows that match, from 0, ascending, over all batches; as int64. Arguments as of :meth:`mask`.
+        """The numbers of the rows that match, from 0, ascending, over all batches. Arguments as of :meth:`mask`.
 
         Example:
             >>> import fastfilter
@@ -225,12 +221,11 @@ class Filter:
             {'id': ['b']}
         """
         source = open_input(data)
-        self._machine(source.schema)
-        if source.stream:
-            answers = self._bits(source, threads)
-            kept = (batch.filter(executor.bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
-            return pa.RecordBatchReader.from_batches(source.schema, kept)
-        return source.select(self.mask(data, threads))
+        if not source.stream:
+            return source.select(_joined(self._masks(source, threads), source))
+        answers = self._bits(source, threads)
+        kept = (select_rows(batch, executor.bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
+        return pa.RecordBatchReader.from_batches(source.schema, kept)
 
     # -- records -----------------------------------------------------------------------------------------------------
 
@@ -325,11 +320,18 @@ class Filter:
             self._machines[name, schema] = machine
         return machine
 
-    def _bits(self, source: Any, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
-        """Each batch with the bits of its matching rows."""
+    def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:
+        return (executor.bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
+
+    def _bits(self, source: Input, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
+        """Each batch with the bits of its matching rows, as they are asked for; a bad schema speaks at once."""
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
-        machine = self._machine(source.schema)
+        return self._evaluated(self._machine(source.schema), source, threads)
+
+    def _evaluated(
+        self, machine: Machine, source: Input, threads: int | None
+    ) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
         first_row = 0
         for batch in source.batches:
             try:
@@ -351,6 +353,11 @@ class Filter:
                 raise executor.shifted(error, len(answer)) from None
             answer.extend(executor.bits_to_array(bits, batch.num_rows).to_pylist())
         return answer
+
+
+def _joined(masks: Iterator[pa.BooleanArray], source: Input) -> pa.BooleanArray | pa.ChunkedArray:
+    """The mask of data that are no stream: one array for one batch, else a chunk for each batch."""
+    return next(masks) if source.one else pa.chunked_array(list(masks), pa.bool_())
 
 
 def _rebuild(

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from fastfilter.runtime.selection import select_rows, take_rows
+
 __all__ = ["Input", "open_input"]
 
 Mask: TypeAlias = "pa.BooleanArray | pa.ChunkedArray"
@@ -44,25 +46,33 @@ def open_input(data: Any) -> Input:
         TypeError: it is none of these.
     """
     if isinstance(data, pa.RecordBatch):
-        return Input(data.schema, iter((data,)), True, False, data.filter)
+        return Input(data.schema, iter((data,)), True, False, lambda mask: select_rows(data, mask))
     if isinstance(data, pa.Table):
-        return Input(data.schema, iter(data.to_batches()), False, False, data.filter)
+        return Input(data.schema, iter(data.to_batches()), False, False, lambda mask: _select_table(data, data, mask))
     if isinstance(data, pa.RecordBatchReader):
         return Input(data.schema, iter(data), False, True, _select_nothing)
     if isinstance(data, Mapping):
         return _open_mapping(data)
     library = type(data).__module__.partition(".")[0]
     if hasattr(data, "__arrow_c_stream__"):
-        table = pa.RecordBatchReader.from_stream(data).read_all()
+        table = _imported(pa.RecordBatchReader.from_stream, data).read_all()
         select = {"polars": _select_polars, "pandas": _select_pandas}.get(library, _select_table)
         return Input(table.schema, iter(table.to_batches()), False, False, lambda mask: select(data, table, mask))
     if hasattr(data, "__arrow_c_array__"):
-        batch = pa.record_batch(data)
-        return Input(batch.schema, iter((batch,)), True, False, batch.filter)
+        batch = _imported(pa.record_batch, data)
+        return Input(batch.schema, iter((batch,)), True, False, lambda mask: select_rows(batch, mask))
     raise TypeError(
         f"data of type {type(data).__module__}.{type(data).__qualname__} cannot be filtered: give a pyarrow "
         "RecordBatch, Table or RecordBatchReader, an object with the Arrow PyCapsule interface, or a dict of arrays"
     )
+
+
+def _imported(importer: Callable[[Any], Any], data: Any) -> Any:
+    try:
+        return importer(data)
+    except pa.ArrowInvalid as error:
+        kind = f"{type(data).__module__}.{type(data).__qualname__}"
+        raise TypeError(f"data of type {kind} holds no rows of named columns: {error}") from None
 
 
 def _select_nothing(mask: Mask) -> Any:
@@ -80,7 +90,8 @@ def _select_pandas(data: Any, table: pa.Table, mask: Mask) -> Any:
 
 
 def _select_table(data: Any, table: pa.Table, mask: Mask) -> Any:
-    return table.filter(mask)
+    kept = map(select_rows, table.to_batches(), mask.chunks)  # a mask has the chunks of the batches
+    return pa.Table.from_batches(kept, table.schema)
 
 
 def _open_mapping(columns: Mapping[str, Any]) -> Input:
@@ -101,17 +112,17 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
     batch = pa.record_batch(arrays)
 
     def select(mask: Mask) -> dict[str, Any]:
-        kept = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        kept = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
         return {name: _take(column, arrays[name], kept) for name, column in columns.items()}
 
     return Input(batch.schema, iter((batch,)), True, False, select)
 
 
-def _take(column: Any, array: pa.Array, kept: np.ndarray[Any, np.dtype[np.intp]]) -> Any:
+def _take(column: Any, array: pa.Array, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
     """The rows ``kept`` of a column, as the same kind of object where it is an array or a sequence."""
     if isinstance(column, np.ndarray):
         return column[kept]
     if isinstance(column, Sequence) and not isinstance(column, str | bytes):
         rows = [column[int(row)] for row in kept]
         return tuple(rows) if isinstance(column, tuple) else rows
-    return array.take(pa.array(kept))
+    return take_rows(array, kept)

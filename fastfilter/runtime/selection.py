@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
-__all__ = ["select_rows"]
+__all__ = ["select_rows", "take_rows"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -27,7 +27,7 @@ def select_rows(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
     if all(_is_plain(field.type) for field in batch.schema):
         return batch.filter(mask)
     rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
-    return pa.record_batch([_take(array, rows) for array in batch.columns], schema=batch.schema)
+    return pa.record_batch([take_rows(array, rows) for array in batch.columns], schema=batch.schema)
 
 
 def _is_plain(type: pa.DataType) -> bool:
@@ -41,13 +41,13 @@ def _is_plain(type: pa.DataType) -> bool:
     return all(_is_plain(type.field(number).type) for number in range(type.num_fields))
 
 
-def _take(array: Any, rows: Rows) -> pa.Array:
+def take_rows(array: Any, rows: Rows) -> pa.Array:
     """The values at these rows, in their order."""
     type = array.type
     if _is_plain(type):
         return array.take(pa.array(rows))
     if isinstance(type, pa.BaseExtensionType):
-        return type.wrap_array(_take(array.storage, rows))
+        return type.wrap_array(take_rows(array.storage, rows))
     if pat.is_string_view(type):
         return array.cast(pa.large_string()).take(pa.array(rows)).cast(type)
     if pat.is_binary_view(type):
@@ -60,7 +60,7 @@ def _take(array: Any, rows: Rows) -> pa.Array:
         )
     missing = pc.invert(array.is_valid().take(pa.array(rows))) if array.null_count else None
     if pat.is_struct(type):
-        children = [_take(array.field(number), rows) for number in range(type.num_fields)]
+        children = [take_rows(array.field(number), rows) for number in range(type.num_fields)]
         return pa.StructArray.from_arrays(children, fields=list(type), mask=missing)
     return _take_lists(array, rows, missing)
 
@@ -71,7 +71,7 @@ def _take_runs(array: pa.RunEndEncodedArray, rows: Rows) -> pa.Array:
     runs = np.searchsorted(run_ends, rows + array.offset, side="right").astype(np.int64)
     first_of_run = np.flatnonzero(np.diff(runs, prepend=-1))
     new_ends = np.append(first_of_run[1:], len(rows)) if len(rows) else first_of_run
-    values = _take(array.values, runs[first_of_run])
+    values = take_rows(array.values, runs[first_of_run])
     return pa.RunEndEncodedArray.from_arrays(pa.array(new_ends.astype(run_ends.dtype), type.run_end_type), values, type)
 
 
@@ -93,18 +93,14 @@ def _take_lists(array: Any, rows: Rows, missing: pa.BooleanArray | None) -> pa.A
     inner = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths) + np.repeat(starts, lengths)
     new_offsets = np.concatenate(([0], ends))
     if pat.is_map(type):
-        keys, items = _take(array.keys, inner), _take(array.items, inner)
+        keys, items = take_rows(array.keys, inner), take_rows(array.items, inner)
         return pa.MapArray.from_arrays(pa.array(new_offsets, pa.int32()), keys, items, type, mask=missing)
-    values = _take(array.values, inner)
+    values = take_rows(array.values, inner)
     if pat.is_fixed_size_list(type):
         return pa.FixedSizeListArray.from_arrays(values, type=type, mask=missing)
     if pat.is_list(type):
         return pa.ListArray.from_arrays(pa.array(new_offsets, pa.int32()), values, type, mask=missing)
     if pat.is_large_list(type):
         return pa.LargeListArray.from_arrays(pa.array(new_offsets, pa.int64()), values, type, mask=missing)
-    kind, width = (
-        (pa.ListViewArray, pa.int32()) if pat.is_list_view(type) else (pa.LargeListViewArray, pa.int64())
-    )
-    return kind.from_arrays(
-        pa.array(new_offsets[:-1], width), pa.array(lengths, width), values, type, mask=missing
-    )
+    kind, width = (pa.ListViewArray, pa.int32()) if pat.is_list_view(type) else (pa.LargeListViewArray, pa.int64())
+    return kind.from_arrays(pa.array(new_offsets[:-1], width), pa.array(lengths, width), values, type, mask=missing)
