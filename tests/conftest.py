@@ -1,0 +1,59 @@
+"""Fixtures that run a test on both back ends, and the counts at the end of a run."""
+
+from __future__ import annotations
+
+import collections
+import os
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import pytest
+import running
+
+hypothesis.settings.register_profile(
+    "short",
+    max_examples=200,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
+)
+hypothesis.settings.register_profile(
+    "long", parent=hypothesis.settings.get_profile("short"), max_examples=5000, derandomize=False, print_blob=True
+)
+hypothesis.settings.load_profile("long" if os.environ.get("FASTFILTER_LONG") else "short")
+
+
+@pytest.fixture(params=running.BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each back end in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def counted(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Adds to a count that the run prints at its end: ``counted(name, number)``."""
+    return lambda name, number: record_property("count", (name, number))
+
+
+def pytest_report_header() -> str:
+    """Says which back ends are there."""
+    missing = "" if "native" in running.BACKENDS else " (no native extension in this installation)"
+    return f"fastfilter back ends: {', '.join(running.BACKENDS)}{missing}"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Prints the counts of all tests, from this process and any others."""
+    totals: collections.Counter[str] = collections.Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) != "call":
+                continue
+            for name, value in report.user_properties:
+                if name == "count":
+                    totals[value[0]] += value[1]
+    if totals:
+        terminalreporter.section("counts")
+        width = max(map(len, totals))
+        for name, number in sorted(totals.items()):
+            terminalreporter.write_line(f"{name.ljust(width)}  {number:>9,}")
