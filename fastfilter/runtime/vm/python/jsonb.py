@@ -251,14 +251,14 @@ def plain_number(value: Any) -> float | None:
         return float(value) if is_plain_number(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    if isinstance(value, NarrowFloat) and math.isfinite(value):
-        return float(_shortest(value))
-    if not isinstance(value, int | JsonFloat) and not math.isfinite(value):
-        return None
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() else None
     try:
-        return float(value)
-    except OverflowError:
-        return math.inf
+        if not isinstance(value, JsonFloat) and not math.isfinite(value):
+            return None
+        return float(_shortest(value) if isinstance(value, NarrowFloat) and value else value)
+    except OverflowError:  # an int
+        return math.inf if value > 0 else -math.inf
 
 
 def _json_scalar(value: Any) -> Any:
