@@ -1,0 +1,62 @@
+"""The native virtual machine; fastfilter.runtime.vm.native makes its arguments."""
+
+from fastfilter.runtime.vm.lowering import Lowered
+
+class BoundProgram:
+    """A program with the types of its columns. Immutable, shared by threads.
+
+    Args:
+        words: the program's machine words.
+        num_registers: how many registers they use.
+        column_names: of the columns that the program reads, for messages.
+        column_schemas: their ``arrow_schema`` capsules.
+        sources: for each Arrow field its column (a place in ``column_names``, or -1) and its steps: a struct child's
+            index, or a map key in UTF-8.
+        groups: for each JSON column its column and steps, and the paths read from it, each a tuple of keys.
+        tests: for each test instruction, in order: its source (-1 for a JSON value), its group and the path's place in
+            that (-1 for an Arrow value), and its constant.
+        strict_json: whether every JSON text is checked.
+
+    Raises:
+        ValueError: the parts do not fit together.
+        MemoryError: there is no memory.
+    """
+
+    def __init__(
+        self,
+        words: bytes,
+        num_registers: int,
+        column_names: tuple[str, ...],
+        column_schemas: tuple[object, ...],
+        sources: tuple[tuple[int, tuple[int | bytes, ...]], ...],
+        groups: tuple[tuple[int, tuple[int | bytes, ...], tuple[tuple[bytes, ...], ...]], ...],
+        tests: tuple[tuple[int, int, int, Lowered], ...],
+        strict_json: bool,
+    ) -> None: ...
+    def attach(self, arrays: tuple[tuple[object, object], ...], num_rows: int) -> AttachedBatch:
+        """The program with a batch's columns.
+
+        Args:
+            arrays: for each column its ``arrow_schema`` and ``arrow_array`` capsules, kept as long as the result.
+            num_rows: of the batch.
+
+        Raises:
+            DataError: an array is broken, or is not of the type the program was bound to.
+        """
+
+class AttachedBatch:
+    """A bound program and the columns of one batch. Immutable, shared by threads."""
+
+    def run(self, start: int, stop: int, out: bytearray, morsel_rows: int) -> None:
+        """Evaluates rows ``start`` to ``stop`` and sets the bits of the matching ones in ``out``, least bit first.
+
+        Args:
+            start: first row; a multiple of 8 where several threads share ``out``.
+            stop: row after the last.
+            out: a bit for each row of the batch, zeroed.
+            morsel_rows: how many rows are evaluated together; it never changes an answer.
+
+        Raises:
+            DataError: under strict JSON the first row whose text cannot be read; or a column is broken.
+            MemoryError: there is no memory.
+        """

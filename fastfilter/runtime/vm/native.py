@@ -1,0 +1,143 @@
+"""The native virtual machine: an adapter from bindings and record batches to the extension ``fastfilter._native``."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from fastfilter._native import AttachedBatch, BoundProgram
+from fastfilter.bytecode.constants import Constant
+from fastfilter.bytecode.opcodes import OPCODES, Argument
+from fastfilter.bytecode.program import Instruction
+from fastfilter.runtime.arrow_types import is_list
+from fastfilter.runtime.binding import Binding, JsonPath, MapKey, Source, StructChild
+from fastfilter.runtime.vm.lowering import Lowered, lower
+from fastfilter.values import Elements
+
+__all__ = ["Machine"]
+
+
+class Machine:
+    """A bound program that runs on batches of one schema. Immutable; threads may share it.
+
+    Attributes:
+        kernels: one line for each test instruction: its place, opcode, field, and what it compares.
+
+    Raises:
+        ValueError: a field has a type that no condition can read, which the binder refuses.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        layout = _Layout(binding)
+        schema = binding.schema
+        self.kernels: list[str] = layout.kernels
+        self._columns = tuple(layout.columns)
+        self._program = BoundProgram(
+            binding.program.words,
+            binding.program.num_registers,
+            tuple(schema.field(column).name for column in self._columns),
+            tuple(schema.field(column).__arrow_c_schema__() for column in self._columns),
+            tuple(layout.sources),
+            tuple((column, steps, tuple(paths)) for (column, steps), paths in layout.groups.items()),
+            tuple(layout.tests),
+            binding.strict_json,
+        )
+
+    def attach(self, batch: pa.RecordBatch) -> AttachedBatch:
+        """The program with a batch of the binding's schema; only the columns it reads are exported.
+
+        Raises:
+            DataError: a column is broken, or of another type than the one bound.
+        """
+        arrays = tuple([batch.column(column).__arrow_c_array__() for column in self._columns])
+        return self._program.attach(arrays, batch.num_rows)
+
+
+_Steps = tuple[int | bytes, ...]
+"""A struct child by its index, a map's value by its key in UTF-8."""
+
+
+class _Layout:
+    """What a program reads, numbered: columns, Arrow sources, JSON texts and the paths in them; and its tests.
+
+    Attributes:
+        columns: the columns, by their indices in the schema; other lists name them by their place here.
+        sources: place of the column (-1: MISSING) and steps of each field that a test reads from Arrow values.
+        groups: the JSON texts, by place of the column and steps, with the paths that are read from each in order.
+        tests: for each test instruction its source, its group and slot (-1 where not), and its constant.
+        kernels: a line in words for each of them.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        self.columns: list[int] = []
+        self.sources: list[tuple[int, _Steps]] = []
+        self.groups: dict[tuple[int, _Steps], list[tuple[bytes, ...]]] = {}
+        self.tests: list[tuple[int, int, int, Lowered]] = []
+        self.kernels: list[str] = []
+        program = binding.program
+        if binding.strict_json:
+            for source in binding.sources:  # every text is checked, even where no test looks
+                if source.json:
+                    self._json_place(source)
+        for number, instruction in enumerate(program.instructions):
+            spec = OPCODES[instruction.opcode]
+            if not spec.field:
+                continue
+            source = binding.sources[instruction.field]
+            constant = program.constants[instruction.argument] if spec.argument is Argument.CONSTANT else None
+            lowered = lower(instruction.opcode, constant, source.type)
+            place = (-1, *self._json_place(source)) if source.json else (self._arrow_place(source), -1, -1)
+            self.tests.append((*place, lowered))
+            name = program.fields[instruction.field].field.name
+            self.kernels.append(
+                f"{number} {instruction.opcode.name} {name}: {_in_words(instruction, source, constant)}"
+            )
+
+    def _column(self, index: int) -> int:
+        if index not in self.columns:
+            self.columns.append(index)
+        return self.columns.index(index)
+
+    def _arrow_place(self, source: Source) -> int:
+        own = (-1 if source.column is None else self._column(source.column), _steps(source))
+        if own not in self.sources:
+            self.sources.append(own)
+        return self.sources.index(own)
+
+    def _json_place(self, source: Source) -> tuple[int, int]:
+        """The number of the group, and of the path in it."""
+        assert source.column is not None
+        last = source.steps[-1]
+        assert isinstance(last, JsonPath)
+        group = (self._column(source.column), _steps(source))
+        paths = self.groups.setdefault(group, [])
+        path = tuple(map(_utf8, last.path))
+        if path not in paths:
+            paths.append(path)
+        return list(self.groups).index(group), paths.index(path)
+
+
+def _steps(source: Source) -> _Steps:
+    """The steps through Arrow values: all but a JSON path."""
+    return tuple(
+        step.child if isinstance(step, StructChild) else _utf8(step.key)
+        for step in source.steps
+        if isinstance(step, StructChild | MapKey)
+    )
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _in_words(instruction: Instruction, source: Source, constant: Constant | None) -> str:
+    if source.column is None:
+        return "no column, true on no row"
+    if source.json:
+        what = "JSON value, found with all others of its text in one pass"
+    elif source.type is not None and is_list(source.type) and instruction.mode != Elements.NEVER:
+        what = f"elements of {source.type}"
+    else:
+        what = str(source.type)
+    if any(isinstance(step, MapKey) for step in source.steps):
+        what += ", looked up in a map"
+    return what if constant is None else f"{what} with {type(constant).__name__}"

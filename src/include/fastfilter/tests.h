@@ -1,0 +1,186 @@
+/* The tests: one bound condition each, on one field, for the rows of a morsel. A row set is a bitmap of the morsel, bit
+ * i % 64 of word i / 64, with no bit set behind the morsel's last row. */
+#ifndef FASTFILTER_TESTS_H
+#define FASTFILTER_TESTS_H
+
+#include "fastfilter/arrow.h"
+#include "fastfilter/json.h"
+#include "generated/opcodes.h"
+
+/* Closed intervals in ascending order, none empty, in the numbers a column stores (fastfilter/runtime/vm/lowering.py). */
+typedef struct {
+    int64_t lower, upper;
+} ff_int64_interval;
+
+typedef struct {
+    uint64_t lower, upper;
+} ff_uint64_interval;
+
+typedef struct {
+    double lower, upper;
+} ff_double_interval;
+
+typedef struct {
+    uint64_t lower[4], upper[4]; /* 256 bits in two's complement, least significant first */
+} ff_wide_interval;
+
+typedef struct {
+    int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
+} ff_instant_interval;
+
+/* What a test compares with. Immutable; whoever bound the test owns what it points to. */
+typedef struct {
+    bool has_null, has_false, has_true;
+    int32_t num_int64s, num_uint64s, num_doubles, num_wides, num_instants, num_strings;
+    const ff_int64_interval *int64s;
+    const ff_uint64_interval *uint64s;
+    const ff_double_interval *doubles;
+    const ff_wide_interval *wides;
+    const ff_instant_interval *instants; /* for strings that spell one */
+    const ff_bytes *strings;             /* by length, then by bytes */
+    ff_bytes text;                       /* to search for (lower-cased if case is ignored), or a bound */
+    bool below, at, above;               /* which side of the bound a string may lie on */
+    bool has_container;                  /* some string may be the text of an array or object */
+    ff_json_pattern *pattern;
+} ff_constant;
+
+/* The JSON texts of one column, and the paths in them that tests read. */
+typedef struct {
+    ff_source source; /* the way to the text */
+    ff_json_paths *paths;
+    int32_t num_slots;
+    int32_t root_slot; /* the slot of the whole text's value, or -1 */
+} ff_group;
+
+/* Finds the types on the way to the text. False if it leads to something that is no text. */
+bool ff_group_bind(ff_group *group, ff_type *column, int32_t *num_slots);
+
+typedef struct ff_test ff_test;
+typedef struct ff_batch ff_batch;
+typedef struct ff_run ff_run;
+
+/* Whether a plain value that is there and not null passes the test. */
+typedef bool ff_matches(const ff_test *test, const ff_view *view, int64_t index, ff_run *run);
+
+/* The same for values `first` to `first + num_rows` of a plain array where `candidates` (none of them null) has a bit.
+ * `destination` may be `candidates`. */
+typedef void ff_dense(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,
+                      const uint64_t *candidates, uint64_t *destination, ff_run *run);
+
+/* Sets `destination` to the rows of `source` that pass; it may be `source`. Row 0 of the morsel is `first_row`. */
+typedef void ff_kernel(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                       const uint64_t *source, uint64_t *destination, ff_run *run);
+
+struct ff_test {
+    int32_t opcode;   /* FF_OP_… */
+    int32_t elements; /* FF_ELEMENTS_… */
+    int32_t number;   /* among the program's tests */
+    int32_t source_number;
+    const ff_source *source; /* the way to the value, or to the JSON text it is in */
+    int32_t group, slot;     /* of a JSON value; group -1: an Arrow value */
+    ff_constant constant;
+    /* Set by ff_test_bind: */
+    bool on_null;         /* the answer where the value is NULL */
+    ff_matches *matches;  /* on a value of the source's type */
+    ff_dense *dense;      /* may be NULL */
+    ff_matches *element;  /* on an element of a list, where `matches` asks for each */
+    ff_kernel *kernel;
+};
+
+/* Chooses the kernel by the source's type, once. False if values of the type cannot be read. */
+bool ff_test_bind(ff_test *test);
+/* Whether a test on a type reads more than the value's own place: elements, children, keys. */
+bool ff_test_reads_whole(const ff_test *test, const ff_type *type);
+
+/* The validity bits that decide on a row's presence: bit `offset + row` of `bits`. */
+typedef struct {
+    const uint8_t *bits;
+    int64_t offset;
+} ff_validity;
+
+/* The array that a direct source leads to: row r is its index `base + r`. */
+typedef struct {
+    const ff_view *view;
+    int64_t base;
+    const ff_validity *validities;
+    int32_t num_validities;
+    bool all_null;
+} ff_place;
+
+struct ff_batch {
+    int64_t num_rows;
+    const ff_view **columns; /* by number of the program's column */
+    ff_place *places;        /* by number of the source; only those of direct sources are set */
+};
+
+/* Finds the place of a direct source. `validities` has room for one more than the source has steps. */
+void ff_place_find(ff_place *place, const ff_source *source, const ff_view *column, ff_validity *validities);
+
+/* What one call of run owns: nothing in it is shared. */
+typedef struct {
+    uint64_t *extracted;   /* the morsel's rows whose slots are in `values` */
+    ff_json_value *values; /* num_slots for each row of the morsel */
+} ff_group_run;
+
+struct ff_run {
+    ff_fault fault;
+    int64_t num_rows;    /* of all morsels together */
+    int64_t morsel_rows; /* room in row sets and groups */
+    uint64_t *candidates;
+    uint64_t *nulls;
+    uint8_t **verdicts; /* by test: on each entry of its dictionary, 0 until asked, 1 no, 2 yes */
+    const ff_group *groups;
+    ff_group_run *group_runs;
+    ff_buffer text, other, keys;
+    uint8_t uuid[36];
+};
+
+/* Room for a run of a program; false if there is no memory. ff_run_free is to be called in any case. */
+bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32_t num_tests, int64_t num_rows,
+                  int64_t morsel_rows);
+void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests);
+/* Forgets the JSON values of the morsel before. */
+void ff_run_next_morsel(ff_run *run, int32_t num_groups);
+
+/* Finds the values of a group's slots for the rows of `wanted` that do not have them yet. */
+void ff_group_extract(int32_t group, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                      const uint64_t *wanted, ff_run *run);
+/* Extracts all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be read. */
+void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
+
+/* Kernels and their parts, by file. */
+ff_matches ff_never, ff_always, ff_any_element;
+ff_matches *ff_number_matches(ff_type_id id); /* on intervals: numbers and instants; NULL for other types */
+ff_dense *ff_number_dense(ff_type_id id);
+ff_matches *ff_text_number_matches(ff_type_id id); /* NULL for types whose text is never a number */
+ff_matches ff_equals_bool, ff_equals_string, ff_string_instant, ff_string_bound, ff_string_contains;
+ff_matches ff_string_contains_ignore_case, ff_string_equals_ignore_case, ff_text_equals, ff_json_text_equals;
+ff_matches ff_json_contains_typed;
+ff_dense ff_equals_bool_dense;
+ff_kernel ff_kernel_json;
+
+bool ff_in_doubles(const ff_constant *constant, double value);
+bool ff_in_numbers(const ff_constant *constant, ff_number number);
+bool ff_in_instants(const ff_constant *constant, ff_bytes text);
+bool ff_in_strings(const ff_constant *constant, ff_bytes text);
+bool ff_within_bound(const ff_constant *constant, ff_bytes text);
+/* Lower-cases into run->other; NULL data (and a fault) if there is no memory. */
+ff_bytes ff_lowered(ff_bytes text, ff_run *run);
+bool ff_equal_bytes(ff_bytes left, ff_bytes right);
+
+/* The first bit of a word that is not zero. */
+static inline int ff_first_bit(uint64_t word) {
+    return __builtin_ctzll(word);
+}
+
+static inline int64_t ff_num_words(int64_t num_rows) {
+    return (num_rows + 63) >> 6;
+}
+
+/* `num_bits` (1 to 64) bits from `offset` on; reads no byte that holds none of them. */
+uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits);
+/* Sets in `destination`, from bit `offset` on, the bits that are set in `source`; touches no other bit. */
+void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits);
+bool ff_any_bit(const uint64_t *rows, int64_t num_words);
+
+#endif

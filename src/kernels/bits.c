@@ -1,0 +1,44 @@
+/* Row sets: loading them from bitmaps at any offset, and storing them there. */
+#include <string.h>
+
+#include "fastfilter/tests.h"
+
+uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits) {
+    const uint8_t *from = bits + (offset >> 3);
+    int shift = (int)(offset & 7);
+    int64_t num_bytes = (shift + num_bits + 7) >> 3; /* 1 to 9 */
+    uint64_t word = 0;
+    for (int64_t byte = 0; byte < num_bytes && byte < 8; byte++) {
+        word |= (uint64_t)from[byte] << (8 * byte);
+    }
+    word >>= shift;
+    if (num_bytes == 9) {
+        word |= (uint64_t)from[8] << (64 - shift);
+    }
+    return num_bits == 64 ? word : word & ((UINT64_C(1) << num_bits) - 1);
+}
+
+void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits) {
+    int shift = (int)(offset & 7);
+    uint8_t *to = destination + (offset >> 3);
+    for (int64_t done = 0; done < num_bits; done += 64) {
+        uint64_t word = source[done >> 6];
+        int64_t here = num_bits - done < 64 ? num_bits - done : 64;
+        int64_t num_bytes = (shift + here + 7) >> 3;
+        for (int64_t byte = 0; byte < num_bytes; byte++) {
+            uint64_t part = byte == 0 ? word << shift : word >> (8 * byte - shift);
+            if (part & 0xFF) {
+                to[byte] |= (uint8_t)part;
+            }
+        }
+        to += 8;
+    }
+}
+
+bool ff_any_bit(const uint64_t *rows, int64_t num_words) {
+    uint64_t any = 0;
+    for (int64_t word = 0; word < num_words; word++) {
+        any |= rows[word];
+    }
+    return any != 0;
+}

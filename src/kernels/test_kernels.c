@@ -1,0 +1,376 @@
+/* Choosing a test's kernel by the type it reads, the kernels for every way of reaching a value, and a run's memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fastfilter/tests.h"
+
+bool ff_never(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+    (void)test, (void)view, (void)index, (void)run;
+    return false;
+}
+
+bool ff_always(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+    (void)test, (void)view, (void)index, (void)run;
+    return true;
+}
+
+static void dense_always(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,
+                         const uint64_t *candidates, uint64_t *destination, ff_run *run) {
+    (void)test, (void)view, (void)first, (void)run;
+    memmove(destination, candidates, 8 * (size_t)ff_num_words(num_rows));
+}
+
+bool ff_any_element(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+    int64_t start, stop;
+    ff_elements_at(view, index, &start, &stop, &run->fault);
+    for (int64_t element = start; element < stop; element++) {
+        const ff_view *at = ff_child(view, 0);
+        int64_t at_index = element;
+        bool equal = ff_decode(&at, &at_index, &run->fault) == FF_AT_VALUE ? test->element(test, at, at_index, run)
+                                                                          : test->constant.has_null;
+        if (equal) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The answer on the value of an encoded array at an index. */
+static bool decide(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+    return ff_decode(&view, &index, &run->fault) == FF_AT_VALUE ? test->matches(test, view, index, run) : test->on_null;
+}
+
+static void kernel_never(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                         const uint64_t *source, uint64_t *destination, ff_run *run) {
+    (void)test, (void)batch, (void)first_row, (void)source, (void)run;
+    memset(destination, 0, 8 * (size_t)ff_num_words(num_rows));
+}
+
+/* Follows the steps row by row: maps, and encoded structs. */
+static void kernel_located(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                           const uint64_t *source, uint64_t *destination, ff_run *run) {
+    const ff_view *column = batch->columns[test->source->column];
+    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
+        uint64_t found = 0;
+        for (uint64_t left = source[word]; left != 0; left &= left - 1) {
+            int bit = ff_first_bit(left);
+            const ff_view *view;
+            int64_t index;
+            ff_presence presence =
+                ff_locate(test->source, column, first_row + 64 * word + bit, &view, &index, &run->fault);
+            bool answer = presence == FF_AT_VALUE  ? test->matches(test, view, index, run)
+                          : presence == FF_AT_NULL ? test->on_null
+                                                   : false;
+            found |= (uint64_t)answer << bit;
+        }
+        destination[word] = found;
+    }
+}
+
+/* Splits the source rows into those whose value is there (in run->candidates) and those where it is null. */
+static void split_nulls(const ff_place *place, int64_t first_row, int64_t num_rows, const uint64_t *source,
+                        ff_run *run) {
+    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
+        uint64_t valid = place->all_null ? 0 : source[word];
+        int64_t num_bits = num_rows - 64 * word < 64 ? num_rows - 64 * word : 64;
+        for (int32_t at = 0; at < place->num_validities && valid != 0; at++) {
+            const ff_validity *validity = &place->validities[at];
+            valid &= ff_load_bits(validity->bits, validity->offset + first_row + 64 * word, num_bits);
+        }
+        run->candidates[word] = valid;
+        run->nulls[word] = source[word] & ~valid;
+    }
+}
+
+static void add_nulls(const ff_test *test, int64_t num_rows, uint64_t *destination, const ff_run *run) {
+    for (int64_t word = 0; test->on_null && word < ff_num_words(num_rows); word++) {
+        destination[word] |= run->nulls[word];
+    }
+}
+
+/* A plain array: presence by words, then values. */
+static void kernel_direct(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                          const uint64_t *source, uint64_t *destination, ff_run *run) {
+    const ff_place *place = &batch->places[test->source_number];
+    split_nulls(place, first_row, num_rows, source, run);
+    int64_t first = place->base + first_row;
+    if (test->dense != NULL) {
+        test->dense(test, place->view, first, num_rows, run->candidates, destination, run);
+    } else {
+        for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
+            uint64_t found = 0;
+            for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+                int bit = ff_first_bit(left);
+                found |= (uint64_t)test->matches(test, place->view, first + 64 * word + bit, run) << bit;
+            }
+            destination[word] = found;
+        }
+    }
+    add_nulls(test, num_rows, destination, run);
+}
+
+/* The verdicts on a dictionary's entries, or NULL: it has more entries than the run has rows (or there is no memory, and
+ * every row is decided afresh). */
+static uint8_t *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
+    if (dictionary->length > run->num_rows) {
+        return NULL;
+    }
+    if (run->verdicts[test->number] == NULL) {
+        run->verdicts[test->number] = calloc((size_t)dictionary->length + 1, 1);
+    }
+    return run->verdicts[test->number];
+}
+
+/* A dictionary: each entry that occurs is decided once. */
+static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                              const uint64_t *source, uint64_t *destination, ff_run *run) {
+    const ff_place *place = &batch->places[test->source_number];
+    const ff_view *dictionary = ff_child(place->view, 0);
+    split_nulls(place, first_row, num_rows, source, run);
+    uint8_t *verdicts = verdicts_of(test, dictionary, run);
+    int64_t first = place->base + first_row;
+    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
+        uint64_t found = 0;
+        for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+            int bit = ff_first_bit(left);
+            int64_t entry = ff_dictionary_entry(place->view, first + 64 * word + bit, &run->fault);
+            if (entry < 0) {
+                return;
+            }
+            bool answer;
+            if (verdicts == NULL) {
+                answer = decide(test, dictionary, entry, run);
+            } else {
+                if (verdicts[entry] == 0) {
+                    verdicts[entry] = (uint8_t)(1 + decide(test, dictionary, entry, run));
+                }
+                answer = verdicts[entry] == 2;
+            }
+            found |= (uint64_t)answer << bit;
+        }
+        destination[word] = found;
+    }
+    add_nulls(test, num_rows, destination, run);
+}
+
+/* Runs: each is decided when its first row is asked for. */
+static void kernel_runs(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                        const uint64_t *source, uint64_t *destination, ff_run *run) {
+    const ff_place *place = &batch->places[test->source_number];
+    split_nulls(place, first_row, num_rows, source, run);
+    int64_t first = place->base + first_row, start = 0, stop = 0, number;
+    bool answer = false;
+    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
+        uint64_t found = 0;
+        for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+            int bit = ff_first_bit(left);
+            int64_t index = first + 64 * word + bit;
+            if (index < start || index >= stop) {
+                if (!ff_find_run(place->view, index, &number, &start, &stop, &run->fault)) {
+                    return;
+                }
+                answer = decide(test, ff_child(place->view, 1), number, run);
+            }
+            found |= (uint64_t)answer << bit;
+        }
+        destination[word] = found;
+    }
+    add_nulls(test, num_rows, destination, run);
+}
+
+void ff_place_find(ff_place *place, const ff_source *source, const ff_view *column, ff_validity *validities) {
+    *place = (ff_place){.view = column, .validities = validities};
+    for (int32_t step = 0;; step++) {
+        if (place->view->validity != NULL) {
+            validities[place->num_validities].bits = place->view->validity;
+            validities[place->num_validities++].offset = place->view->offset + place->base;
+        }
+        if (step == source->num_steps) {
+            break;
+        }
+        place->base += place->view->offset;
+        place->view = ff_child(place->view, source->steps[step].child);
+    }
+    place->all_null = place->view->type->id == FF_TYPE_NULL;
+}
+
+static bool is_number(ff_type_id id) {
+    return id >= FF_TYPE_INT8 && id <= FF_TYPE_DECIMAL256;
+}
+
+static bool is_instant(ff_type_id id) {
+    return id >= FF_TYPE_TIMESTAMP && id <= FF_TYPE_DATE64;
+}
+
+/* Equality of a value, not its elements, with a scalar of the constant. */
+static ff_matches *equals(const ff_type *type) {
+    if (type->id == FF_TYPE_BOOL) {
+        return ff_equals_bool;
+    }
+    if (is_number(type->id) || is_instant(type->id)) {
+        return ff_number_matches(type->id);
+    }
+    return ff_type_is_string(type) ? ff_equals_string : ff_never;
+}
+
+/* Chooses `matches`, `element` and `dense` for a plain type. */
+static void choose(ff_test *test, ff_type *type) {
+    bool string = ff_type_is_string(type);
+    bool list = ff_type_is_list(type);
+    const ff_type *element = list ? ff_type_decoded(type->children[0]) : NULL;
+    test->matches = ff_never;
+    switch (test->opcode) {
+    case FF_OP_EXISTS:
+        test->matches = ff_always;
+        test->dense = dense_always;
+        break;
+    case FF_OP_EQUALS_ANY:
+        if (list && test->elements != FF_ELEMENTS_NEVER) {
+            test->matches = ff_any_element;
+            test->element = equals(element);
+        } else if (!list && test->elements != FF_ELEMENTS_ONLY) {
+            test->matches = equals(type);
+            test->dense = type->id == FF_TYPE_BOOL ? ff_equals_bool_dense : ff_number_dense(type->id);
+        }
+        break;
+    case FF_OP_NUMBER_RANGE:
+        if (is_number(type->id)) {
+            test->matches = ff_number_matches(type->id);
+            test->dense = ff_number_dense(type->id);
+        }
+        break;
+    case FF_OP_TIMESTAMP_RANGE:
+        if (is_instant(type->id)) {
+            test->matches = ff_number_matches(type->id);
+            test->dense = ff_number_dense(type->id);
+        } else if (string) {
+            test->matches = ff_string_instant;
+        }
+        break;
+    case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : ff_never; break;
+    case FF_OP_CONTAINS:
+        if (list && ff_type_is_string(element)) {
+            test->matches = ff_any_element;
+            test->element = ff_equals_string;
+        } else if (string) {
+            test->matches = ff_string_contains;
+        }
+        break;
+    case FF_OP_CONTAINS_IGNORE_CASE:
+        if (list && ff_type_is_string(element)) {
+            test->matches = ff_any_element;
+            test->element = ff_string_equals_ignore_case;
+        } else if (string) {
+            test->matches = ff_string_contains_ignore_case;
+        }
+        break;
+    case FF_OP_TEXT_EQUALS_ANY:
+        if (!list && type->id != FF_TYPE_STRUCT && type->id != FF_TYPE_MAP) {
+            test->matches = ff_text_equals;
+        } else if (test->constant.has_container) {
+            test->matches = ff_json_text_equals;
+        }
+        break;
+    case FF_OP_TEXT_NUMBER_RANGE:
+        test->matches = ff_text_number_matches(type->id);
+        if (test->matches == NULL) {
+            test->matches = ff_never;
+        } else if (type->id == FF_TYPE_FLOAT64) {
+            test->dense = ff_number_dense(type->id);
+        }
+        break;
+    case FF_OP_JSON_CONTAINS: test->matches = ff_json_contains_typed; break;
+    default: break; /* IS_NULL */
+    }
+}
+
+/* Whether NULL passes: only IS_NULL asks for it, and containment of null in null. */
+static bool passes_null(const ff_test *test) {
+    if (test->opcode != FF_OP_JSON_CONTAINS) {
+        return test->opcode == FF_OP_IS_NULL;
+    }
+    static const ff_json_value null = {.kind = FF_NULL, .text = {(const uint8_t *)"null", 4}};
+    ff_buffer scratch = {0};
+    bool passes = ff_json_contains(test->constant.pattern, &null, &scratch) == 1;
+    ff_buffer_free(&scratch);
+    return passes;
+}
+
+bool ff_test_reads_whole(const ff_test *test, const ff_type *type) {
+    bool renders = test->opcode == FF_OP_TEXT_EQUALS_ANY || test->opcode == FF_OP_JSON_CONTAINS;
+    bool asks_elements = (test->opcode == FF_OP_EQUALS_ANY && test->elements != FF_ELEMENTS_NEVER) ||
+                         test->opcode == FF_OP_CONTAINS || test->opcode == FF_OP_CONTAINS_IGNORE_CASE;
+    return renders || (asks_elements && ff_type_is_list(type));
+}
+
+bool ff_test_bind(ff_test *test) {
+    test->on_null = passes_null(test);
+    test->matches = ff_never;
+    if (test->group >= 0) {
+        test->kernel = ff_kernel_json;
+        return true;
+    }
+    if (test->source->column < 0) {
+        test->kernel = kernel_never;
+        return true;
+    }
+    ff_type *type = ff_type_decoded(test->source->type);
+    if (type->id == FF_TYPE_UNSUPPORTED) {
+        return false;
+    }
+    choose(test, type);
+    if (test->matches == ff_never && !test->on_null) {
+        test->kernel = kernel_never;
+    } else if (!test->source->direct) {
+        test->kernel = kernel_located;
+    } else if (test->source->type->id == FF_TYPE_DICTIONARY) {
+        test->kernel = kernel_dictionary;
+    } else if (test->source->type->id == FF_TYPE_RUN_END_ENCODED) {
+        test->kernel = kernel_runs;
+    } else {
+        test->kernel = kernel_direct;
+    }
+    return true;
+}
+
+bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32_t num_tests, int64_t num_rows,
+                  int64_t morsel_rows) {
+    memset(run, 0, sizeof(*run));
+    size_t num_words = (size_t)ff_num_words(morsel_rows);
+    run->num_rows = num_rows;
+    run->morsel_rows = morsel_rows;
+    run->groups = groups;
+    run->candidates = malloc(8 * num_words);
+    run->nulls = malloc(8 * num_words);
+    run->verdicts = calloc((size_t)num_tests + 1, sizeof(uint8_t *));
+    run->group_runs = calloc((size_t)num_groups + 1, sizeof(ff_group_run));
+    bool good = run->candidates && run->nulls && run->verdicts && run->group_runs;
+    for (int32_t group = 0; group < num_groups && good; group++) {
+        run->group_runs[group].extracted = calloc(num_words, 8);
+        good = run->group_runs[group].extracted != NULL;
+    }
+    return good;
+}
+
+void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests) {
+    for (int32_t group = 0; run->group_runs != NULL && group < num_groups; group++) {
+        free(run->group_runs[group].extracted);
+        free(run->group_runs[group].values);
+    }
+    for (int32_t test = 0; run->verdicts != NULL && test < num_tests; test++) {
+        free(run->verdicts[test]);
+    }
+    free(run->candidates);
+    free(run->nulls);
+    free(run->verdicts);
+    free(run->group_runs);
+    ff_buffer_free(&run->text);
+    ff_buffer_free(&run->other);
+    ff_buffer_free(&run->keys);
+}
+
+void ff_run_next_morsel(ff_run *run, int32_t num_groups) {
+    for (int32_t group = 0; group < num_groups; group++) {
+        memset(run->group_runs[group].extracted, 0, 8 * (size_t)ff_num_words(run->morsel_rows));
+    }
+}
