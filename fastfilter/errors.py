@@ -39,7 +39,9 @@ class FilterError(ValueError):
         self.allowed = tuple(allowed)
 
     def __str__(self) -> str:
-        return f"{self.message} (at {self.pointer or 'the top of the filter'})"
+        # A key of the filter may hold lone surrogates, which no stream takes.
+        pointer = self.pointer.encode("utf-8", "backslashreplace").decode()
+        return f"{self.message} (at {pointer or 'the top of the filter'})"
 
 
 class BindError(ValueError):

@@ -6,7 +6,7 @@ To add a dialect, write one module with a :class:`~fastfilter.compiler.dialects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -19,7 +19,6 @@ from fastfilter.compiler.dialects.base import (
     Path,
     Request,
     fault,
-    is_array,
     is_object,
     is_text,
     object_of,
@@ -28,11 +27,11 @@ from fastfilter.compiler.dialects.base import (
     shown,
 )
 from fastfilter.compiler.dialects.fishmem import (
+    BUILT_IN_NAMES,
     FISHMEM,
     FISHMEM_SEARCH,
     LOGICAL_KEYS,
     SCOPE_NAMES,
-    check_built_in_field,
     is_search_body,
     scope_value,
 )
@@ -78,10 +77,7 @@ def parse(
         'anansi'
     """
     if not isinstance(dialect, str) or (dialect != "auto" and dialect not in DIALECTS):
-        names = ("auto", *DIALECTS)
-        near = nearest_name(dialect, names) if isinstance(dialect, str) else None
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise ValueError(f"unknown dialect {dialect!r}; allowed: {', '.join(names)}{hint}")
+        raise _unknown("dialect", dialect, ("auto", *DIALECTS))
     if limits is not None:
         _check_limits(limits, dialect)
     outer = {} if scope is None else _read_scope(scope)
@@ -101,6 +97,22 @@ def parse(
     return _with_scope(request, outer) if outer or request.scope else request
 
 
+def check_built_in_field(name: object) -> None:
+    """Checks the name of a top-level column that a filter can be about: a built-in field or a scope.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if name not in BUILT_IN_NAMES:
+        raise _unknown("built-in field", name, BUILT_IN_NAMES)
+
+
+def _unknown(kind: str, name: object, names: Sequence[str]) -> ValueError:
+    near = nearest_name(name, names) if isinstance(name, str) else None
+    hint = f"; did you mean {near!r}?" if near else ""
+    return ValueError(f"unknown {kind} {name!r}; allowed: {', '.join(names)}{hint}")
+
+
 def _choose(filter: dict[str, object]) -> Dialect:
     """The dialect of a filter by its shape. The first row that fits counts:
 
@@ -112,10 +124,10 @@ def _choose(filter: dict[str, object]) -> Dialect:
     with it one of ``field``, ``and``, ``or``, ``not``, ``filters``
     a key beginning with ``$``                                            anansi
     ``metadata`` an object, alone                                         anansi
-    ``filters`` an object; null or a text, beside ``query``               fishmem-search
     ``metadata`` an object, beside other keys                             refused: ``no_dialect``
+    ``filters`` an object; null or a text, beside ``query``               fishmem-search
     one of ``field``, ``and``, ``or``, ``not``                            fishmem (logical expression)
-    a scope key beside ``query`` or ``filters``, no objects or arrays     refused: ``ambiguous_dialect``
+    a scope key beside ``query`` or ``filters``                           refused: ``ambiguous_dialect``
     anything else                                                         fishmem (legacy equality map)
     ====================================================================  ==================================
 
@@ -137,7 +149,6 @@ def _choose(filter: dict[str, object]) -> Dialect:
         ("query" in filter or "filters" in filter)
         and any(key in filter for key in SCOPE_NAMES)
         and not any(key in filter for key in LOGICAL_KEYS)
-        and not any(is_object(value) or is_array(value) for value in filter.values())
     ):
         raise fault(
             "ambiguous_dialect",
@@ -173,9 +184,7 @@ def _check_limits(limits: object, dialect: str) -> None:
     names = list(dict.fromkeys(name for each in chosen for name in each.limits.names()))
     for name in limits:
         if name not in names:
-            near = nearest_name(str(name), names)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"unknown limit {name!r}; allowed: {', '.join(names)}{hint}")
+            raise _unknown("limit", name, names)
     for each in chosen:
         _limits_of(each, limits)
 

@@ -167,9 +167,11 @@ def over_limit(code: str, path: Path, what: str, limit: int) -> FilterError:
 
 
 def quoted(text: str) -> str:
-    """A string for an error message: in quotes, of bounded length, printable on any terminal that takes Unicode."""
-    shortened = text if len(text) <= 60 else text[:57] + "..."
-    return encode_basestring(shortened).encode("utf-8", "backslashreplace").decode()
+    """A string for an error message: in quotes, of bounded length, and printable whatever is in it."""
+    literal = encode_basestring(text if len(text) <= 60 else text[:57] + "...")
+    if literal.isprintable():
+        return literal
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in literal)
 
 
 def shown(value: object) -> str:

@@ -56,19 +56,13 @@ from fastfilter.compiler.expr import (
     StringRange,
     TimestampRange,
 )
-from fastfilter.errors import FilterError, nearest_name
+from fastfilter.errors import FilterError
 from fastfilter.values import Elements, ScalarSet, StringBound, parse_timestamp
 
 __all__ = [
-    "FISHMEM",
-    "FISHMEM_SEARCH",
-    "LOGICAL_KEYS",
-    "SCOPE_NAMES",
-    "FishmemLimits",
-    "check_built_in_field",
-    "is_search_body",
-    "scope_value",
-]
+    "BUILT_IN_NAMES", "FISHMEM", "FISHMEM_SEARCH", "LOGICAL_KEYS", "SCOPE_NAMES", "FishmemLimits",
+    "is_search_body", "scope_value",
+]  # fmt: skip
 
 LOGICAL_KEYS: Final = ("field", "and", "or", "not")
 SCOPE_NAMES: Final = ("user_id", "agent_id", "run_id")
@@ -113,6 +107,7 @@ _BUILT_IN: Final = {
 }
 
 BUILT_IN_NAMES: Final = (*_BUILT_IN, *SCOPE_NAMES)
+"""The top-level columns that a filter can be about: built-in fields and scopes."""
 
 _AN_INSTANT: Final = "a full ISO 8601 timestamp such as 2026-07-01T00:00:00.000Z"
 _A_SCALAR: Final = "a string, a finite number, true, false or null"
@@ -157,18 +152,6 @@ def is_search_body(filter: dict[str, object]) -> bool:
     """Whether an object is the whole body of a search, and not a filter."""
     filters = filter.get("filters")
     return is_object(filters) or ("filters" in filter and "query" in filter and (filters is None or is_text(filters)))
-
-
-def check_built_in_field(name: object) -> None:
-    """Checks the name of a top-level column that a filter can be about: a built-in field or a scope.
-
-    Raises:
-        ValueError: there is none of that name.
-    """
-    if name not in BUILT_IN_NAMES:
-        near = nearest_name(str(name), BUILT_IN_NAMES)
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise ValueError(f"unknown built-in field {name!r}; allowed: {', '.join(BUILT_IN_NAMES)}{hint}")
 
 
 def scope_value(value: object, path: Path, name: str) -> str:
@@ -408,7 +391,9 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
                 here,
                 f"an equality map takes {_A_SCALAR} for key {quoted(key)}, not {shown(value)}"
                 + (
-                    '; this looks like an Anansi filter, dialect="anansi"' if key in ("metadata", "$and", "$or") else ""
+                    '; an Anansi filter is given alone, with dialect="anansi"'
+                    if key in ("metadata", "$and", "$or")
+                    else ""
                 ),
             )
         scalar = scalar_of(value, here, _A_SCALAR)
