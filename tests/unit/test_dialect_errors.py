@@ -159,8 +159,10 @@ def test_messages_stay_short_and_printable() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "{", "{}{}", "{'a': 1}", '{"a": 1,}', '{"a": NaN}', '{"a": Infinity}', '{"a": -Infinity}', '{"a": 01}', "\ufeff{}",
-        b"\xef\xbb\xbf{}", b'{"a": "\xed\xa0\x80"}', b"\xff\xfe{\x00}\x00", '{"a": "\n"}', "nul", '{"a": 1, "a": 2', '{"a": "\\x"}',
+        "", " ", "{", "{}{}", "{'a': 1}", '{"a": 1,}', '{"a": NaN}', '{"a": Infinity}', '{"a": -Infinity}',
+        '{"a": 01}', "\ufeff{}",
+        b"\xef\xbb\xbf{}", b'{"a": "\xed\xa0\x80"}', b"\xff\xfe{\x00}\x00", '{"a": "\n"}', "nul", '{"a": 1,
+        "a": 2', '{"a": "\\x"}',
     ],
 )  # fmt: skip
 def test_what_is_no_json(text: Any) -> None:
@@ -272,8 +274,10 @@ def test_mappings_and_arrays_with_a_plain_form() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        {1}, frozenset(), b"x", bytearray(b"x"), memoryview(b"x"), object(), object, datetime.datetime(2026, 7, 1), 1j, Fraction(1, 2),
-        np.array(1), np.array([1, 2]), np.longdouble(1), np.timedelta64(1), np.datetime64("2026-07-01"), np.complex128(1), range(3),
+        {1}, frozenset(), b"x", bytearray(b"x"), memoryview(b"x"), object(), object,
+        datetime.datetime(2026, 7, 1), 1j, Fraction(1, 2),
+        np.array(1), np.array([1, 2]), np.longdouble(1), np.timedelta64(1), np.datetime64("2026-07-01"),
+        np.complex128(1), range(3),
         iter([]), collections.deque(), ..., NotImplemented, len,
     ],
     ids=lambda value: type(value).__name__,
@@ -358,8 +362,10 @@ def test_a_key_given_twice_by_a_mapping() -> None:
 
 WORDS = st.sampled_from(
     [
-        "field", "operator", "value", "and", "or", "not", "metadata", "$and", "$or", "$gt", "$contains", "filters", "query",
-        "user_id", "agent_id", "eq", "in", "gt", "exists", "contains", "importance", "created_at", "memory_type", "metadata.a",
+        "field", "operator", "value", "and", "or", "not", "metadata", "$and", "$or", "$gt", "$contains",
+        "filters", "query",
+        "user_id", "agent_id", "eq", "in", "gt", "exists", "contains", "importance", "created_at",
+        "memory_type", "metadata.a",
         "2026-07-01T00:00:00Z", "{}", '{"a": 1}', "null", "",
     ]
 )  # fmt: skip
