@@ -161,8 +161,8 @@ def test_messages_stay_short_and_printable() -> None:
     [
         "", " ", "{", "{}{}", "{'a': 1}", '{"a": 1,}', '{"a": NaN}', '{"a": Infinity}', '{"a": -Infinity}',
         '{"a": 01}', "\ufeff{}",
-        b"\xef\xbb\xbf{}", b'{"a": "\xed\xa0\x80"}', b"\xff\xfe{\x00}\x00", '{"a": "\n"}', "nul", '{"a": 1,
-        "a": 2', '{"a": "\\x"}',
+        b"\xef\xbb\xbf{}", b'{"a": "\xed\xa0\x80"}', b"\xff\xfe{\x00}\x00", '{"a": "\n"}', "nul",
+        '{"a": 1, "a": 2', '{"a": "\\x"}',
     ],
 )  # fmt: skip
 def test_what_is_no_json(text: Any) -> None:
