@@ -26,7 +26,9 @@ class Strings:
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """Any JSON value as compact JSON text (RFC 8259): non-ASCII characters as themselves, lone surrogates as escapes."""
+    """Any JSON value as compact JSON text (RFC 8259): non-ASCII characters stand as themselves, lone surrogates as
+    escapes.
+    """
 
     text: str
 

@@ -1,4 +1,4 @@
-"""The disassembler: a program as a listing that people read and :func:`fastfilter.bytecode.assembler.assemble` reads back.
+"""The disassembler: a program as a listing for people, which :func:`fastfilter.bytecode.assembler.assemble` reads back.
 
 A listing is lines of text::
 

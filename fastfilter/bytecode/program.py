@@ -31,7 +31,7 @@ class Role(enum.IntEnum):
 
 
 class Field(NamedTuple):
-    """A logical field: a top-level column by name (``path`` has one segment), or a path of literal keys in the metadata."""
+    """A logical field: a top-level column by name (``path`` has one segment), or a path of literal metadata keys."""
 
     role: Role
     path: tuple[str, ...]
@@ -110,7 +110,7 @@ class Program:
         return to_bytes(self)
 
     @staticmethod
-    def from_bytes(data: bytes) -> Program:
+    def from_bytes(data: bytes | bytearray | memoryview) -> Program:
         """The program that :meth:`to_bytes` serialised, verified.
 
         Raises:

@@ -74,8 +74,8 @@ An instruction is a word of eight bytes, little-endian:
 A slot that an opcode does not use is zero. Destination and source may be one register. Jumps lead forward only, and a
 register is read only after every way to the instruction has written it.
 
-A *test* has a field: it sets `destination` to those rows of `source` on which its condition is true. Its cost is that of
-one row, roughly, with a null check as 1; cheap conditions run first.
+A *test* has a field: it sets `destination` to those rows of `source` on which its condition is true. Its cost is that
+of one row, roughly, with a null check as 1; cheap conditions run first.
 """
 
 

@@ -60,7 +60,7 @@ def to_bytes(program: Program) -> bytes:
     return header + _CHECKSUM.pack(zlib.crc32(body, zlib.crc32(header))) + body
 
 
-def from_bytes(data: bytes) -> Program:
+def from_bytes(data: bytes | bytearray | memoryview) -> Program:
     """The program that :func:`to_bytes` wrote, verified. Time and memory are bounded by the length of ``data``.
 
     Raises:

@@ -84,24 +84,24 @@ def verify(program: Program) -> None:
         >>> from fastfilter.bytecode.opcodes import Opcode
         >>> from fastfilter.bytecode.program import Instruction
         >>> verify(Program((Instruction(Opcode.RETURN),), (), (), 1))
-        >>> verify(Program((Instruction(Opcode.RETURN, source=1),), (), (), 2))
+        >>> verify(Program((Instruction(Opcode.RETURN, source=2),), (), (), 2))
         Traceback (most recent call last):
         ...
-        fastfilter.bytecode.verifier.VerificationError: instruction 0: reads register 1, which some way here has not written
+        fastfilter.bytecode.verifier.VerificationError: instruction 0: there is no register 2
     """
     section, index = "program", 0
     try:
         _check_sizes(program)
         section = "field"
         known: set[object] = set()
-        for index, use in enumerate(program.fields):
+        for index, use in enumerate(program.fields):  # noqa: B007  # the handler below reads index
             _check_field(use)
             if use.field in known:
                 raise _Fault("the program already has this field")
             known.add(use.field)
         section = "constant"
         domains = []
-        for index, constant in enumerate(program.constants):
+        for index, constant in enumerate(program.constants):  # noqa: B007
             domains.append(_check_constant(constant))
         section, index = "program", 0
         _check_words(program)
@@ -320,7 +320,7 @@ def _check_string(string: str) -> None:
 
 
 def _check_json(text: str) -> None:
-    """The text is one JSON value without white space, and encodes as UTF-8: a lone surrogate is spelled as an escape."""
+    """The text is one JSON value without white space, and encodes as UTF-8: lone surrogates are spelled as escapes."""
     containers: list[str] = []
     allowed = _JSON_VALUE  # first characters of what may come next; "v" stands for numbers, true, false and null
     is_key = False  # whether a string that comes next is a key

@@ -103,7 +103,7 @@ def test_a_fault_is_named_with_its_line(name: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_is_refused_as_one_that_is_no_listing(text: str) -> None:
-    with pytest.raises(ProgramError, match="line [0-9]+: "):
+    with pytest.raises(ProgramError, match=r"^line [0-9]+: "):
         assemble(text)
 
 
@@ -115,10 +115,9 @@ def test_a_damaged_listing_is_refused_or_still_a_program(name: str, data: st.Dat
     damaged = listing[:position] + inserted + listing[position + data.draw(st.integers(0, 3)) :]
     try:
         program = assemble(damaged)
-    except ProgramError as error:
-        assert str(error).startswith("line ")
-    else:
-        assert assemble(disassemble(program)) == program
+    except ProgramError:
+        return
+    assert assemble(disassemble(program)) == program
 
 
 @pytest.mark.parametrize(

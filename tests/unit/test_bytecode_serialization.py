@@ -73,7 +73,7 @@ def test_every_flipped_bit_is_noticed(name: str) -> None:
     data = bytearray(to_bytes(SAMPLES[name]))
     for bit in range(8 * len(data)):
         data[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(ProgramError, match="no program|of version|checksum"):
+        with pytest.raises(ProgramError, match=r"no program|of version|checksum"):
             from_bytes(bytes(data))
         data[bit // 8] ^= 1 << bit % 8
 
@@ -85,7 +85,7 @@ def test_every_truncation_is_noticed(name: str) -> None:
         with pytest.raises(ProgramError):
             from_bytes(data[:size])
         if size >= HEADER_SIZE:
-            with pytest.raises(ProgramError, match="cut off|length"):
+            with pytest.raises(ProgramError, match=r"cut off|length"):
                 from_bytes(seal(data[:size]))
     with pytest.raises(ProgramError, match="1 bytes follow its end"):
         from_bytes(seal(data + b"\0"))
@@ -140,6 +140,18 @@ def test_other_versions_are_named() -> None:
     data = to_bytes(SAMPLES["everything"])
     with pytest.raises(ProgramError, match="of version 2; this release reads version 1"):
         from_bytes(seal(data[:4] + struct.pack("<H", 2) + data[6:]))
+
+
+def test_other_bytes_are_no_program() -> None:
+    data = to_bytes(SAMPLES["everything"])
+    with pytest.raises(ProgramError, match="these bytes are no program"):
+        from_bytes(seal(b"PAR1" + data[4:]))
+
+
+def test_half_an_instruction_is_refused() -> None:
+    data = to_bytes(SAMPLES["everything"])
+    with pytest.raises(ProgramError, match="an instruction is cut off"):
+        from_bytes(seal(data[:HEADER_SIZE] + struct.pack("<I", 7) + data[HEADER_SIZE + 4 : -9] + data[-8:]))
 
 
 def test_an_unknown_opcode_is_named() -> None:
