@@ -6,6 +6,7 @@ than seven. An empty cell is null, a quoted empty one is the empty text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ class CsvReader(Reader):
         return _read(self.file, header, {name: self._types[name] for name in wanted})
 
     def _damaged(self, error: Exception) -> DataError:
-        return _damaged(self.file, error)
+        return _damaged(self.file, error, list(self._types))
 
 
 def infer_types(files: Sequence[InputFile], declared: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
@@ -67,7 +68,7 @@ def infer_types(files: Sequence[InputFile], declared: Mapping[str, pa.DataType])
                         if not found[name] & Kinds.STRING:
                             found[name] |= _kinds(batch.column(name))
             except (pa.ArrowException, OSError) as error:
-                raise _damaged(file, error) from error
+                raise _damaged(file, error, names) from error
     types = {name: type_of(kinds) or pa.string() for name, kinds in found.items()}
     return {name: declared.get(name, pa.string() if pa.types.is_null(type) else type) for name, type in types.items()}
 
@@ -96,7 +97,7 @@ def _header(file: InputFile) -> list[str]:
     try:
         names: list[str] = _first_batch_schema(file).names
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(file, error) from error
+        raise _damaged(file, error, []) from error
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{file.path}: it has two columns named {twice!r}")
@@ -166,5 +167,16 @@ def _open(
     return reader, source
 
 
-def _damaged(file: InputFile, error: Exception) -> DataError:
-    return DataError(f"{file.path}: {error}")
+_BAD_CELL = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (.*)", re.DOTALL)
+_BAD_ROW = re.compile(r"CSV parse error: Row #(\d+): (.*)", re.DOTALL)
+
+
+def _damaged(file: InputFile, error: Exception, header: Sequence[str]) -> DataError:
+    """The error in the words of the user; rows are counted without the header."""
+    text = str(error)
+    if match := _BAD_CELL.match(text):
+        name = header[int(match[1])]
+        return DataError(f"{file.path}: row {int(match[2]) - 1}, column {name!r}: {match[4]} for type {match[3]}")
+    if match := _BAD_ROW.match(text):
+        return DataError(f"{file.path}: row {int(match[1]) - 1}: {match[2]}")
+    return DataError(f"{file.path}: {text}")

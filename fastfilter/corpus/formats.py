@@ -68,5 +68,5 @@ def detect_format(path: str, format: Format | None = None) -> tuple[Format, str 
     if format is None:
         return None
     if compression is not None and format in (Format.PARQUET, Format.ARROW):
-        raise DataError(f"{path}: {format.value} inside {compression} is not supported; the format compresses its own parts")
+        raise DataError(f"{path}: {format.value} inside {compression} is not supported; it compresses its own parts")
     return format, compression

@@ -84,7 +84,7 @@ class LineColumns:
         columns: the columns to make, in this order; None is every key there is, in order of appearance.
     """
 
-    def __init__(self, declared: Mapping[str, pa.DataType], metadata: str, columns: Iterable[str] | None = None) -> None:
+    def __init__(self, declared: Mapping[str, pa.DataType], metadata: str, columns: Iterable[str] | None) -> None:
         self._declared = declared
         self._metadata = metadata
         self._only = columns is not None
@@ -192,10 +192,8 @@ def _allowed(declared: pa.DataType) -> Kinds:
 
 
 def _unquoted(texts: pa.LargeStringArray, name: str) -> pa.StringArray:
-    values = [
-        text if text is None else json.loads(text) if "\\" in text else text[1:-1] for text in texts.to_pylist()
-    ]
+    values = [text if text is None else json.loads(text) if "\\" in text else text[1:-1] for text in texts.to_pylist()]
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:
-        raise DataError(f"a text of {name!r} holds half a surrogate pair (\\ud800 to \\udfff), which no column can") from None
+        raise DataError(f"a text of {name!r} holds half a surrogate pair, which no column can; JSONL can") from None

@@ -7,10 +7,10 @@ the texts ``"NaN"``, ``"Infinity"`` and ``"-Infinity"`` (as PostgreSQL does); ti
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable
 from json.encoder import encode_basestring
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,9 @@ from fastfilter.corpus.formats import UsageError
 
 __all__ = ["check_json_type", "embedded_json", "json_rows", "json_texts"]
 
-_quoted = cast(Callable[[str], str], encode_basestring)
-_DEEPEST = 1000
-"""Nesting of JSON text that still fits, inside a record, into what every reader takes."""
+_quoted = encode_basestring
+_DEEPEST = 1023
+"""Nesting of JSON text that, inside a record, is still no deeper than the 1,024 that JSON text may be."""
 
 
 def json_rows(batch: pa.RecordBatch, metadata: str) -> list[str]:
@@ -56,7 +56,7 @@ def _embedded(text: str) -> str:
     try:
         if text.count("[") + text.count("{") > _DEEPEST and _depth(text) > _DEEPEST:
             return _quoted(text)
-        json.loads(text, parse_constant=_refuse_constant)
+        _DECODER.decode(text)
     except (ValueError, RecursionError):
         return _quoted(text)
     # line breaks in well-formed JSON are white space
@@ -65,6 +65,10 @@ def _embedded(text: str) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+# Only whether it decodes is of interest, and Python refuses to make an int of thousands of digits.
+_DECODER = json.JSONDecoder(parse_int=float, parse_constant=_refuse_constant)
 
 
 def _depth(text: str) -> int:
@@ -98,8 +102,8 @@ def check_json_type(type: pa.DataType, column: str) -> None:
         or pat.is_decimal(type) or _is_text(type) or pat.is_timestamp(type) or pat.is_date(type) or pat.is_time(type)
     ):  # fmt: skip
         raise UsageError(
-            f"column {column!r} has type {type}, which has no form in JSON or CSV: leave it out with --columns, or write "
-            "Parquet or Arrow"
+            f"column {column!r} has type {type}, which has no form in JSON or CSV: leave it out with --columns, or "
+            "write Parquet or Arrow"
         )
 
 
@@ -212,7 +216,7 @@ def _runs(array: Any, values: list[str]) -> list[list[str]]:
         return [values[start : start + size] for start in starts]
     offsets = array.offsets.to_pylist()
     if pat.is_list(type) or pat.is_large_list(type) or pat.is_map(type):
-        return [values[start:stop] for start, stop in zip(offsets, offsets[1:], strict=False)]
+        return [values[start:stop] for start, stop in itertools.pairwise(offsets)]
     return [values[start : start + size] for start, size in zip(offsets, array.sizes.to_pylist(), strict=True)]
 
 

@@ -30,11 +30,11 @@ class ByteStream(Protocol):
 
 
 def read_lines(stream: ByteStream, block_bytes: int) -> Iterator[tuple[pa.RecordBatch, Numbers]]:
-    """The lines of a stream that are not blank, in batches of about ``block_bytes``; a longer line is a batch of its own.
+    """The lines of a stream that are not blank, in batches of about ``block_bytes`` or of one longer line.
 
     Yields:
-        A batch of :data:`LINE_SCHEMA`, each line with the bytes that end it, and the lines' numbers in the file, from 1.
-        A byte order mark at the start is no part of the first line. The text is not checked to be UTF-8.
+        A batch of :data:`LINE_SCHEMA`, each line with the bytes that end it, and the lines' numbers in the file, from
+        1. A byte order mark at the start is no part of the first line. The text is not checked to be UTF-8.
     """
     next_line = 1
     pieces: list[bytes] = []  # of a line whose end is not read yet

@@ -6,6 +6,7 @@ import abc
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import pyarrow as pa
 from fastfilter.corpus.formats import Format
 from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import DataError
+from fastfilter.runtime.selection import select_rows
 
 __all__ = ["PIECE_ROWS", "Piece", "Reader", "add_partitions"]
 
@@ -52,7 +54,12 @@ class Piece:
     def filtered(self, mask: pa.BooleanArray) -> Piece:
         """The rows of a mask."""
         kept = mask.to_numpy(zero_copy_only=False)
-        return dataclasses.replace(self, batch=self.batch.filter(mask), numbers=self.numbers[kept])
+        return dataclasses.replace(self, batch=select_rows(self.batch, mask), numbers=self.numbers[kept])
+
+    def with_columns(self, names: Sequence[str]) -> Piece:
+        """The rows with these columns only, in this order."""
+        batch = self.batch
+        return self if batch.schema.names == list(names) else dataclasses.replace(self, batch=batch.select(names))
 
     def first(self, num_rows: int) -> Piece:
         """The first rows."""
@@ -60,7 +67,7 @@ class Piece:
 
 
 class Reader(abc.ABC):
-    """A file that is open for reading, once.
+    """A file that is open for reading, once; a context manager.
 
     Attributes:
         file: the file.
@@ -77,6 +84,11 @@ class Reader(abc.ABC):
         self.file = file
         self.schema = add_partitions(file, schema)
         self.num_rows = num_rows
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether the rows are whole lines of JSONL."""
+        return self.file.format is Format.JSONL
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         """The rows in order.
@@ -99,6 +111,15 @@ class Reader(abc.ABC):
                     yield Piece(_with_partitions(part, names, partitions), self.file, numbers, bytes_done)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OSError) as error:
             raise self._damaged(error) from error
+
+    def close(self) -> None:  # noqa: B027 - a reader may have nothing to let go of
+        """Lets go of the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _damaged(self, error: Exception) -> DataError:
         return DataError(f"{self.file.path}: {error}")

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fastfilter.corpus.byte_source import ByteSource
-from fastfilter.corpus.csv_reader import CsvReader, infer_types
+from fastfilter.corpus.csv_reader import CsvReader
 from fastfilter.corpus.formats import Format
 from fastfilter.corpus.lines import LINE_SCHEMA, read_lines
 from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader
 from fastfilter.corpus.sources import STANDARD_INPUT, InputFile
 from fastfilter.errors import DataError
 
-__all__ = ["open_readers"]
+__all__ = ["open_reader"]
 
 _BATCH_BYTES = 16 << 20
 _BUFFER_BYTES = 1 << 20
@@ -23,33 +23,28 @@ _LINE_BLOCK_BYTES = 8 << 20
 _ARROW_FILE_MAGIC = b"ARROW1"
 
 
-def open_readers(files: Sequence[InputFile], declared: Mapping[str, pa.DataType]) -> Iterator[Reader]:
-    """Opens files one after the other.
+def open_reader(file: InputFile, csv_types: Mapping[str, pa.DataType]) -> Reader:
+    """Opens a file; a context manager.
 
     Args:
-        files: the files.
-        declared: types of columns in formats that have none (CSV); other columns there get the type that all their
-            values in all of these files have.
+        file: the file.
+        csv_types: types of all columns of CSV files, see :func:`fastfilter.corpus.csv_reader.infer_types`.
 
     Raises:
-        DataError: a file cannot be opened or is not what it should be.
+        DataError: the file cannot be opened or is not what it should be.
     """
-    csv_files = [file for file in files if file.format is Format.CSV]
-    csv_types = infer_types(csv_files, declared) if csv_files else {}
-    for file in files:
-        try:
-            if file.format is Format.CSV:
-                yield CsvReader(file, csv_types)
-            elif file.format is Format.PARQUET:
-                yield ParquetReader(file)
-            elif file.format is Format.JSONL:
-                yield LineReader(file)
-            elif file.path != STANDARD_INPUT and file.compression is None and _is_arrow_file(file.path):
-                yield ArrowFileReader(file)
-            else:
-                yield ArrowStreamReader(file)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{file.path}: {error}") from error
+    try:
+        if file.format is Format.CSV:
+            return CsvReader(file, csv_types)
+        if file.format is Format.PARQUET:
+            return ParquetReader(file)
+        if file.format is Format.JSONL:
+            return LineReader(file)
+        if file.path != STANDARD_INPUT and file.compression is None and _is_arrow_file(file.path):
+            return ArrowFileReader(file)
+        return ArrowStreamReader(file)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{file.path}: {error}") from error
 
 
 def _is_arrow_file(path: str) -> bool:
@@ -71,6 +66,8 @@ class ParquetReader(Reader):
         for batch in self._parquet.iter_batches(self._batch_rows(), columns=columns):
             rows_done += batch.num_rows
             yield batch, num_bytes * rows_done // num_rows
+
+    def close(self) -> None:
         self._parquet.close()
         pa.default_memory_pool().release_unused()
 
@@ -97,6 +94,9 @@ class ArrowFileReader(Reader):
             batch.validate()
             yield batch, self.file.num_bytes * (number + 1) // num_batches
 
+    def close(self) -> None:
+        self._mapped.close()
+
 
 class ArrowStreamReader(Reader):
     """Arrow IPC stream, which may be compressed as a whole, or come from standard input."""
@@ -110,6 +110,9 @@ class ArrowStreamReader(Reader):
         for batch in self._reader:
             batch.validate()
             yield batch, self._stream.position()
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class LineReader(Reader):
@@ -131,7 +134,10 @@ class LineReader(Reader):
             raise self._damaged(error) from error
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        raise NotImplementedError
+        raise AssertionError("pieces() does it")
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def _only(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:

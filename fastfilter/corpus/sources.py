@@ -74,7 +74,7 @@ def _files_of(source: str, format: Format | None) -> Iterator[InputFile]:
         for path in found:
             if not os.path.isdir(path):
                 yield _input_file(path, _partitions(os.path.relpath(path, fixed or "."), path), format)
-            elif not os.path.basename(source.rstrip(os.sep)) == "**":  # `**` names the files in its folders itself
+            elif os.path.basename(source.rstrip(os.sep)) != "**":  # `**` names the files in its folders itself
                 yield from _files_in(path, fixed or ".", format)
     else:
         raise DataError(f"{source}: no such file or folder")
@@ -122,5 +122,7 @@ def _partitions(relative: str, path: str) -> dict[str, str | None]:
 def _input_file(path: str, partitions: dict[str, str | None], format: Format | None) -> InputFile:
     detected = detect_format(path, format)
     if detected is None:
-        raise DataError(f"{path}: the ending of its name is not one of {known_endings()}; --input-format says what it holds")
+        raise DataError(
+            f"{path}: the ending of its name is not one of {known_endings()}; --input-format can say what it holds"
+        )
     return InputFile(path, *detected, partitions)

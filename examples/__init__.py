@@ -1,0 +1,1 @@
+"""A sample corpus, two example filters, and a demonstration of both: ``python -m examples.demo``."""

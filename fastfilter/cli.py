@@ -1,0 +1,399 @@
+"""The command line: ``fastfilter run``, ``count``, ``explain``, ``validate`` and ``info``.
+
+Exit codes: 0 something matched (or all is well), 1 nothing matched, 2 a bad filter, bad usage or an output that cannot
+be written, 3 bad input, 130 interrupted. Standard output carries data only; all else goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+import json
+import os
+import platform
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, NoReturn, ParamSpec
+
+import pyarrow as pa
+import typer
+
+import fastfilter
+from fastfilter.compiler.dialects import DIALECTS
+from fastfilter.corpus.formats import Format, UsageError, known_endings
+from fastfilter.corpus.output import write_file, write_lines
+from fastfilter.corpus.scan import Scan, ScanOptions
+from fastfilter.corpus.sources import STANDARD_INPUT, find_files
+from fastfilter.corpus.writers import check_output
+from fastfilter.errors import BindError, DataError, FilterError
+
+__all__ = ["app", "main"]
+
+NOTHING_MATCHED = 1
+BAD_USAGE = 2
+BAD_INPUT = 3
+FAULT = 70
+"""a fault of this program (EX_SOFTWARE of sysexits.h)"""
+
+app = typer.Typer(
+    name="fastfilter",
+    help="Evaluates the JSON filters of AI-memory and vector-store APIs over Parquet, Arrow, JSONL and CSV files.",
+    epilog="Exit codes: 0 matched, 1 nothing matched, 2 bad filter or usage, 3 bad input.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class MissingFields(enum.Enum):
+    """The choices of ``--missing-fields``."""
+
+    ERROR = "error"
+    NULL = "null"
+
+
+FilterArgument = Annotated[
+    str, typer.Argument(metavar="FILTER", help="The filter: JSON text, a file with it, or - for standard input.")
+]
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Files, folders or globs of Parquet, Arrow IPC, JSONL or CSV; - is standard input (JSONL).",
+    ),
+]
+OptionalSources = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[SOURCE]...", help="Files, folders or globs, as of run.", show_default=False),
+]
+DialectOption = Annotated[
+    str, typer.Option("--dialect", help=f"The filter's dialect: auto, {', '.join(DIALECTS)}.", metavar="NAME")
+]
+ScopeOption = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="KEY=VALUE", help="A scope ANDed with the filter, as user_id=ada; repeatable."),
+]
+MetadataOption = Annotated[str, typer.Option("--metadata", metavar="COLUMN", help="The name of the metadata column.")]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="NAME=COLUMN", help="The column of a built-in field with another name."),
+]
+MissingFieldsOption = Annotated[
+    MissingFields,
+    typer.Option("--missing-fields", help="What a built-in field without a column is: an error, or null on every row."),
+]
+StrictJsonOption = Annotated[
+    bool, typer.Option("--strict-json", help="Stop at metadata that is no JSON object; without it, that is missing.")
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", min=1, help="The most threads to use.", show_default="every core")
+]
+InputFormatOption = Annotated[
+    Format | None,
+    typer.Option("--input-format", help="The format of all sources, whatever their names.", show_default="by ending"),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
+
+Parameters = ParamSpec("Parameters")
+
+
+class _Terminated(BaseException):
+    """A signal asked the process to end."""
+
+
+def _command(function: Callable[Parameters, int]) -> Callable[Parameters, NoReturn]:
+    """A command whose result is the exit code, and whose errors are a line on standard error."""
+
+    @functools.wraps(function)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> NoReturn:
+        try:
+            code = function(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of our output has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        except KeyboardInterrupt:
+            code = _failed("interrupted", 128 + signal.SIGINT)
+        except _Terminated as ended:
+            code = _failed("terminated", 128 + ended.args[0])
+        except FilterError as error:
+            code = _failed(_filter_error(error), BAD_USAGE, error)
+        except BindError as error:
+            code = _failed(error.message, BAD_USAGE, error)
+        except DataError as error:
+            code = _failed(error.message, BAD_INPUT, error)
+        except (UsageError, OSError, pa.ArrowException) as error:
+            code = _failed(str(error), BAD_USAGE, error)
+        except Exception as error:
+            code = _failed(f"{type(error).__name__}: {error} (FASTFILTER_DEBUG=1 shows where)", FAULT, error)
+        raise typer.Exit(code)
+
+    return run
+
+
+def _failed(message: str, code: int, error: Exception | None = None) -> int:
+    if error is not None and os.environ.get("FASTFILTER_DEBUG") == "1":
+        raise error
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _filter_error(error: FilterError) -> str:
+    allowed = f"; allowed: {', '.join(error.allowed)}" if error.allowed else ""
+    return f"{error}\n  code: {error.code}; pointer: {error.pointer or '(the whole filter)'}{allowed}"
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        print(f"fastfilter {fastfilter.__version__}")
+        raise typer.Exit(0)
+
+
+@app.command()
+@_command
+def run(
+    filter: FilterArgument,
+    sources: Sources,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="OUT",
+            help="The file to write, in the format of its ending; without it standard output: a table on a terminal, "
+            "JSONL in a pipe.",
+        ),
+    ] = None,
+    dialect: DialectOption = "auto",
+    scope: ScopeOption = None,
+    metadata: MetadataOption = "metadata",
+    field: FieldOption = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--columns", metavar="A,B,...", help="The columns to write, in this order.", show_default="all"),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=0, help="Stop after so many matching rows.", show_default="none")
+    ] = None,
+    missing_fields: MissingFieldsOption = MissingFields.ERROR,
+    strict_json: StrictJsonOption = False,
+    threads: ThreadsOption = None,
+    input_format: InputFormatOption = None,
+    quiet: QuietOption = False,
+) -> int:  # fmt: skip
+    """Write the rows of the sources that match the filter."""
+    fields = _pairs("--field", field)
+    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, sources)
+    names = _names(columns)
+    files = find_files(sources, input_format)
+    if output not in (None, "-"):
+        check_output(output, files)
+    scan = Scan(flt, files, ScanOptions(names, limit, threads, metadata, fields, strict_json))
+    with _reported(scan, quiet, output):
+        if output not in (None, "-"):
+            write_file(scan, output)
+        elif output is None and sys.stdout.isatty():
+            from rich.console import Console
+
+            from fastfilter.terminal import show_table
+
+            show_table(scan, Console())
+        else:
+            write_lines(scan, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+    return 0 if scan.rows_out else NOTHING_MATCHED
+
+
+@app.command()
+@_command
+def count(
+    filter: FilterArgument,
+    sources: Sources,
+    dialect: DialectOption = "auto",
+    scope: ScopeOption = None,
+    metadata: MetadataOption = "metadata",
+    field: FieldOption = None,
+    missing_fields: MissingFieldsOption = MissingFields.ERROR,
+    strict_json: StrictJsonOption = False,
+    threads: ThreadsOption = None,
+    input_format: InputFormatOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Print how many rows of the sources match the filter."""
+    fields = _pairs("--field", field)
+    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, sources)
+    files = find_files(sources, input_format)
+    scan = Scan(flt, files, ScanOptions(None, None, threads, metadata, fields, strict_json))
+    with _reported(scan, quiet, None):
+        scan.count()
+    print(scan.rows_out)
+    return 0 if scan.rows_out else NOTHING_MATCHED
+
+
+@app.command()
+@_command
+def explain(
+    filter: FilterArgument,
+    sources: OptionalSources = None,
+    dialect: DialectOption = "auto",
+    scope: ScopeOption = None,
+    metadata: MetadataOption = "metadata",
+    field: FieldOption = None,
+    missing_fields: MissingFieldsOption = MissingFields.ERROR,
+    input_format: InputFormatOption = None,
+) -> int:
+    """Show what the filter means and how it runs; with a source, also on which columns."""
+    fields = _pairs("--field", field)
+    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, False, sources or [])
+    print(f"dialect\n  {flt.dialect}")
+    if sources:
+        files = find_files(sources, input_format)
+        print(Scan(flt, files[:1], ScanOptions(None, None, None, metadata, fields)).explain())
+    else:
+        print(flt.explain())
+    return 0
+
+
+@app.command()
+@_command
+def validate(
+    filter: FilterArgument,
+    dialect: DialectOption = "auto",
+    scope: ScopeOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as a JSON object.")] = False,
+) -> int:
+    """Say whether the filter is a good one, and if not, where it is bad."""
+    try:
+        flt = _compile(filter, dialect, scope, {}, "metadata", MissingFields.ERROR, False, [])
+    except FilterError as error:
+        if not as_json:
+            raise
+        found: dict[str, Any] = {"code": error.code, "pointer": error.pointer, "message": error.message}
+        print(json.dumps({"valid": False, **found, "allowed": list(error.allowed)}, ensure_ascii=False))
+        return BAD_USAGE
+    fields = [use.field.name for use in flt.program.fields]
+    if as_json:
+        print(json.dumps({"valid": True, "dialect": flt.dialect, "fields": fields}, ensure_ascii=False))
+    else:
+        print(f"ok: {flt.dialect}; fields: {', '.join(fields) or 'none'}")
+    return 0
+
+
+@app.command()
+@_command
+def info(sources: OptionalSources = None, input_format: InputFormatOption = None) -> int:
+    """Show versions, formats and dialects; or the columns of sources."""
+    if not sources:
+        print(f"fastfilter {fastfilter.__version__}, {fastfilter.backend} back end")
+        print(f"Python {platform.python_version()} ({platform.python_implementation()}), pyarrow {pa.__version__}")
+        print(f"formats: {known_endings()}")
+        print(f"dialects: {', '.join(DIALECTS)}")
+        return 0
+    files = find_files(sources, input_format)
+    scan = Scan(fastfilter.compile(None), files, ScanOptions())
+    for file, schema in zip(scan.files, scan.schemas, strict=True):
+        print(f"{file.path}: {file.format.value}, {file.num_bytes:,} bytes")
+        if schema is None:
+            print("  lines of JSON: fields are found in each line")
+        for column in schema or ():
+            print(f"  {column.name}: {column.type}")
+    if scan.num_rows is not None:
+        print(f"{scan.num_rows:,} rows")
+    return 0
+
+
+def _compile(
+    text: str,
+    dialect: str,
+    scope: list[str] | None,
+    fields: dict[str, str],
+    metadata: str,
+    missing_fields: MissingFields,
+    strict_json: bool,
+    sources: list[str],
+) -> fastfilter.Filter:
+    if text == STANDARD_INPUT:
+        if STANDARD_INPUT in sources:
+            raise UsageError("standard input can hold the filter or the rows, not both")
+        filter: str | bytes = sys.stdin.buffer.read()
+    elif os.path.isfile(text):
+        with open(text, "rb") as opened:
+            filter = opened.read()
+    elif text.endswith(".json") or os.path.isdir(text):
+        raise UsageError(f"{text}: there is no such file")
+    else:
+        filter = text
+    try:
+        return fastfilter.compile(
+            filter,
+            dialect=dialect,
+            scope=_pairs("--scope", scope) or None,
+            fields=fields,
+            metadata=metadata,
+            missing_fields=missing_fields.value,
+            on_invalid_json="error" if strict_json else "missing",
+        )
+    except FilterError:
+        raise
+    except ValueError as error:  # another argument
+        raise UsageError(str(error)) from error
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """The names and values of a repeated option ``NAME=VALUE``."""
+    pairs: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {text}: must have the form NAME=VALUE")
+        if name in pairs:
+            raise UsageError(f"{option}: {name} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def _names(columns: list[str] | None) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    names = tuple(name for text in columns for name in text.split(","))
+    if "" in names or len(set(names)) < len(names):
+        raise UsageError("--columns: give names with commas between them, none twice")
+    return names
+
+
+@contextlib.contextmanager
+def _reported(scan: Scan, quiet: bool, output: str | None) -> Iterator[None]:
+    """Shows the progress of a scan on a terminal, and one line about it at the end."""
+    if quiet:
+        yield
+        return
+    started = time.perf_counter()
+    if sys.stderr.isatty():
+        from fastfilter.terminal import progress_shown
+
+        with progress_shown(scan):
+            yield
+    else:
+        yield
+    seconds = time.perf_counter() - started
+    into = f" → {output}" if output not in (None, "-") else ""
+    rate = f", {scan.rows_in / seconds:,.0f} rows/s" if seconds > 0 else ""
+    print(f"{scan.rows_out:,} of {scan.rows_in:,} rows matched in {seconds:.2f} s{rate}{into}", file=sys.stderr)
+
+
+def _terminate(number: int, _: object) -> NoReturn:
+    raise _Terminated(number)
+
+
+def main() -> None:
+    """The entry point."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminate)
+    sys.setrecursionlimit(5_000)  # JSON text may nest to 1,024
+    app(prog_name="fastfilter")

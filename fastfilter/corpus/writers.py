@@ -1,0 +1,255 @@
+"""Files written whole or not at all: a writer for each format, and the way into place."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pyarrow.types as pat
+
+from fastfilter.corpus.formats import Format, UsageError, detect_format, known_endings
+from fastfilter.corpus.json_text import check_json_type, json_texts
+from fastfilter.corpus.schemas import conform, without_run_ends
+from fastfilter.corpus.sources import InputFile
+
+__all__ = ["ColumnWriter", "check_output", "open_byte_stream", "open_column_writer", "put_into_place"]
+
+_ROW_GROUP_BYTES = 64 << 20
+_ROW_GROUP_ROWS = 1 << 20
+
+
+def check_output(path: str, files: Sequence[InputFile]) -> tuple[Format, str | None]:
+    """The format and compression of an output, which must not be one of the files that are read.
+
+    Raises:
+        UsageError: its ending is unknown, its folder is not there, or it is a source or a folder.
+    """
+    detected = detect_format(path)
+    if detected is None:
+        raise UsageError(f"{path}: the ending of its name is not one of {known_endings()}")
+    if os.path.isdir(path):
+        raise UsageError(f"{path}: is a folder")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise UsageError(f"{path}: there is no folder {folder}")
+    if os.path.exists(path):
+        for file in files:
+            if os.path.exists(file.path) and os.path.samefile(file.path, path):
+                raise UsageError(f"{path}: is one of the sources; it would be read and overwritten at once")
+    return detected
+
+
+@contextlib.contextmanager
+def put_into_place(path: str) -> Iterator[str]:
+    """A temporary name, in the folder of ``path``, for a file that gets its own name when it is whole.
+
+    On leaving, the file is flushed to the disk and replaces what was at ``path``; if an exception (also an interrupt)
+    leaves, it is removed and what was there stays as it was.
+    """
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+    try:
+        os.fchmod(handle, _mode_of(target))
+        yield temporary
+        os.fsync(handle)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _mode_of(path: str) -> int:
+    """The permissions of a file, or those a new one would get."""
+    if os.path.exists(path):
+        return stat.S_IMODE(os.stat(path).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def open_byte_stream(path: str, compression: str | None) -> Any:
+    """A stream to write bytes to, compressed on their way; a context manager."""
+    file = pa.OSFile(path, "wb")
+    return file if compression is None else pa.CompressedOutputStream(file, compression)
+
+
+class ColumnWriter(abc.ABC):
+    """Writes record batches of one schema; a context manager. Left by an exception, the file is not whole."""
+
+    @abc.abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Writes a batch of the schema the writer was opened with."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Ends the file."""
+
+    def __enter__(self) -> ColumnWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            with contextlib.suppress(Exception):  # the file is thrown away; what went wrong is already on its way
+                self.close()
+
+
+def open_column_writer(
+    path: str, name: str, schema: pa.Schema, format: Format, compression: str | None
+) -> ColumnWriter:
+    """A writer for a format with columns.
+
+    Args:
+        path: where to write.
+        name: the output as the user named it, for errors.
+        schema: of all batches.
+        format: the format, not JSONL.
+        compression: around an Arrow stream or CSV.
+
+    Raises:
+        UsageError: the format has no place for a column's type.
+    """
+    try:
+        if format is Format.PARQUET:
+            return _ParquetWriter(path, name, without_run_ends(schema))
+        if format is Format.CSV:
+            return _CsvWriter(path, schema, compression)
+        return _ArrowWriter(path, name, schema, format, compression)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise UsageError(f"{name}: {error}") from error
+
+
+class _ParquetWriter(ColumnWriter):
+    """Gathers rows into row groups of some size, whatever few rows each batch has."""
+
+    def __init__(self, path: str, name: str, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._name = name
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_bytes = 0
+        self._pending_rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        batch = conform(batch, self._schema, self._name)
+        self._pending.append(batch)
+        self._pending_bytes += batch.get_total_buffer_size()
+        self._pending_rows += batch.num_rows
+        if self._pending_bytes >= _ROW_GROUP_BYTES or self._pending_rows >= _ROW_GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._pending_rows:
+            self._writer.write_table(pa.Table.from_batches(self._pending, self._schema))
+        self._pending.clear()
+        self._pending_bytes = self._pending_rows = 0
+
+    def close(self) -> None:
+        try:
+            self._flush()
+        finally:
+            self._writer.close()
+
+
+class _ArrowWriter(ColumnWriter):
+    """Arrow IPC. A file holds one dictionary a column, which may only grow; so there dictionaries are made to."""
+
+    def __init__(self, path: str, name: str, schema: pa.Schema, format: Format, compression: str | None) -> None:
+        self._name = name
+        self._stream = open_byte_stream(path, compression)
+        self._is_file = format is Format.ARROW
+        self._schema = _with_wide_indices(schema) if self._is_file else schema
+        open_writer = pa.ipc.new_file if self._is_file else pa.ipc.new_stream
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        self._writer = open_writer(self._stream, self._schema, options=options)
+        self._dictionaries: dict[str, pa.DictionaryArray] = {}
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        batch = conform(batch, self._schema, self._name)
+        if self._is_file:
+            batch = pa.record_batch(
+                [self._grown(name, array) for name, array in zip(batch.schema.names, batch.columns, strict=True)],
+                schema=batch.schema,
+            )
+        try:
+            self._writer.write_batch(batch)
+        except pa.ArrowInvalid as error:
+            raise UsageError(f"{self._name}: {error} (.arrows and .parquet have no such limit)") from error
+
+    def _grown(self, name: str, array: pa.Array) -> pa.Array:
+        if not pat.is_dictionary(array.type):
+            return array
+        before = self._dictionaries.get(name)
+        if before is not None and not before.dictionary.equals(array.dictionary):
+            array = pa.chunked_array([before, array]).unify_dictionaries().chunk(1)
+        self._dictionaries[name] = array.slice(0, 0)
+        return array
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._stream.close()
+
+
+def _with_wide_indices(schema: pa.Schema) -> pa.Schema:
+    """Dictionaries of several batches together may have more entries than their indices can count."""
+    for number, field in enumerate(schema):
+        type = field.type
+        if pat.is_dictionary(type) and type.index_type.bit_width < 32:
+            schema = schema.set(number, field.with_type(pa.dictionary(pa.int32(), type.value_type, type.ordered)))
+    return schema
+
+
+class _CsvWriter(ColumnWriter):
+    """CSV: texts quoted, null an empty cell, what has no form in CSV as JSON text."""
+
+    def __init__(self, path: str, schema: pa.Schema, compression: str | None) -> None:
+        for field in schema:
+            check_json_type(field.type, field.name)
+        self._schema = pa.schema([(field.name, _csv_type(field.type)) for field in schema])
+        self._stream = open_byte_stream(path, compression)
+        self._writer = pa.csv.CSVWriter(self._stream, self._schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        cells = [_csv_cells(array, field.type) for array, field in zip(batch.columns, self._schema, strict=True)]
+        self._writer.write(pa.record_batch(cells, schema=self._schema))
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._stream.close()
+
+
+def _csv_type(type: pa.DataType) -> pa.DataType:
+    native = pat.is_boolean(type) or pat.is_integer(type) or pat.is_float32(type) or pat.is_float64(type)
+    return type if native or pat.is_decimal(type) or pat.is_null(type) else pa.string()
+
+
+def _csv_cells(array: pa.Array, type: pa.DataType) -> pa.Array:
+    if array.type == type:
+        return array
+    if pat.is_large_string(array.type) or pat.is_string_view(array.type):
+        return array.cast(type)
+    texts = [None if text == "null" else _bare(text) for text in json_texts(array)]
+    return pa.array(texts, type)
+
+
+def _bare(text: str) -> str:
+    """A text itself; any other JSON value as its JSON text."""
+    return json.loads(text) if text.startswith('"') else text
