@@ -131,7 +131,7 @@ class _Emitter:
             instructions.append(Instruction(Opcode.OR, destination, undecided))
             self._land(jumps)
             self.next_register = undecided
-        elif isinstance(node, And | Or) and node.children:
+        elif isinstance(node, (And, Or)) and node.children:
             self.emit(node.children[0], source, destination)
         elif isinstance(node, Not):
             found = self.take()
@@ -140,7 +140,7 @@ class _Emitter:
                 instructions.append(Instruction(Opcode.MOVE, destination, source))
             instructions.append(Instruction(Opcode.AND_NOT, destination, found))
             self.next_register = found
-        elif isinstance(node, And | Or | Literal):
+        elif isinstance(node, (And, Or, Literal)):
             if not (node.value if isinstance(node, Literal) else isinstance(node, And)):
                 instructions.append(Instruction(Opcode.CLEAR, destination))
             elif source != destination:
@@ -204,7 +204,7 @@ def _not_timestamp(constant: Constant | None) -> str | None:
 
 
 def _json_string(string: str) -> str:
-    """The string as JSON, its characters as themselves unless a lone surrogate is among them, which no text can hold."""
+    """The string as JSON, in ASCII if it holds a lone surrogate, which no text can."""
     spelled = json.dumps(string, ensure_ascii=False)
     try:
         spelled.encode()

@@ -17,8 +17,8 @@ from fastfilter.bytecode.program import Field
 from fastfilter.values import Elements, ScalarSet, StringBound
 
 __all__ = [
-    "And", "Contains", "ContainsIgnoreCase", "EqualsAny", "Exists", "Expression", "FALSE", "IsNull", "JsonContains",
-    "Leaf", "Literal", "Not", "NumberRange", "Or", "StringRange", "TRUE", "TextEqualsAny", "TextNumberRange",
+    "FALSE", "TRUE", "And", "Contains", "ContainsIgnoreCase", "EqualsAny", "Exists", "Expression", "IsNull",
+    "JsonContains", "Leaf", "Literal", "Not", "NumberRange", "Or", "StringRange", "TextEqualsAny", "TextNumberRange",
     "TimestampRange", "constant_of", "leaves",
 ]  # fmt: skip
 
@@ -165,7 +165,7 @@ def leaves(expression: Expression) -> Iterator[Leaf]:
     pending = [expression]
     while pending:
         node = pending.pop()
-        if isinstance(node, And | Or):
+        if isinstance(node, (And, Or)):
             pending.extend(reversed(node.children))
         elif isinstance(node, Not):
             pending.append(node.child)
@@ -175,4 +175,4 @@ def leaves(expression: Expression) -> Iterator[Leaf]:
 
 def constant_of(leaf: Leaf) -> Constant | None:
     """The leaf's constant, or None for the two that have none."""
-    return None if isinstance(leaf, Exists | IsNull) else leaf.constant
+    return None if isinstance(leaf, (Exists, IsNull)) else leaf.constant

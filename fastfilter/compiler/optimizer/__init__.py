@@ -64,16 +64,17 @@ def optimize(expression: Expression, rules: tuple[Rule, ...] = RULES) -> tuple[E
     run = _Run(rules)
     try:
         expression = run.normal(expression)
+        seen: dict[int, Expression] = {}  # what each tree rule has last looked at, or made
         for _ in range(_MAX_REWRITES):
-            changed = False
+            before = expression
             for number, rule in enumerate(rules):
-                if rule.tree is not None:
+                if rule.tree is not None and seen.get(number) is not expression:
                     rewritten = rule.tree(expression)
                     if rewritten is not expression:
-                        changed = True
                         run.applied.add(number)
                         expression = run.normal(rewritten)
-            if not changed:
+                    seen[number] = rewritten
+            if expression is before:
                 break
     except RecursionError:
         raise FilterError("too_deep", "", "the filter is nested too deeply to be compiled") from None
@@ -101,27 +102,29 @@ class _Run:
         for _ in range(_MAX_REWRITES):
             if id(node) in self.done:
                 return node
-            rewritten = self._rewrite(self.descending, node)
+            key: object = node
+            if isinstance(node, (And, Or)):
+                rewritten = self._rewrite(self.descending, node)
+                if rewritten is not node:
+                    node = rewritten
+                    continue
+                children = []
+                for child in node.children:
+                    children.append(self.normal(child))
+                key = (type(node), *map(id, children))
+                node = _with_children(node, children)
+            elif isinstance(node, Not):
+                child = self.normal(node.child)
+                key = (Not, id(child))
+                node = node if child is node.child else Not(child)
+            elif isinstance(node, Literal):
+                return TRUE if node.value else FALSE
+            node = self.known.setdefault(key, node)
+            if id(node) in self.done:
+                return node
+            rewritten = self._rewrite(self.table, node)
             if rewritten is node:
-                key: object = node
-                if isinstance(node, And | Or):
-                    children = []
-                    for child in node.children:
-                        children.append(self.normal(child))
-                    key = (type(node), *map(id, children))
-                    node = _with_children(node, children)
-                elif isinstance(node, Not):
-                    child = self.normal(node.child)
-                    key = (Not, id(child))
-                    node = node if child is node.child else Not(child)
-                elif isinstance(node, Literal):
-                    return TRUE if node.value else FALSE
-                node = self.known.setdefault(key, node)
-                if id(node) in self.done:
-                    return node
-                rewritten = self._rewrite(self.table, node)
-                if rewritten is node:
-                    break
+                break
             node = rewritten
         self.done[id(node)] = node
         return node

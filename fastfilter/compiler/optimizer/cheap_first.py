@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from fastfilter.bytecode.constants import Intervals, Strings
 from fastfilter.bytecode.opcodes import OPCODES
 from fastfilter.bytecode.program import Role
@@ -16,6 +18,9 @@ _METADATA_COST = 10
 values, cheaper than searching its texts."""
 
 
+_price = operator.itemgetter(1)
+
+
 def order_by_cost(expression: Expression) -> Expression:
     """Sorts the children of every And and Or; equally dear ones stay as they stood."""
     return _ordered(expression)[0]
@@ -26,25 +31,22 @@ def _ordered(node: Expression) -> tuple[Expression, int]:
     if isinstance(node, Not):
         child, cost = _ordered(node.child)
         return (node if child is node.child else Not(child)), cost
-    if isinstance(node, And | Or):
-        priced = []
-        total = 0
+    if isinstance(node, (And, Or)):
+        priced: list[tuple[Expression, int]] = []
+        total = last = 0
+        sorted_already = unchanged = True
         for child in node.children:
             entry = _ordered(child)
             priced.append(entry)
-            total += entry[1]
-        priced.sort(key=lambda entry: entry[1])
-        children = tuple([child for child, _ in priced])
-        # Equal children are one object, so this compares by identity first and never deeply.
-        return (node if _same(children, node.children) else type(node)(children)), total
+            unchanged &= entry[0] is child
+            sorted_already &= entry[1] >= last
+            last = entry[1]
+            total += last
+        if unchanged and sorted_already:
+            return node, total
+        priced.sort(key=_price)
+        return type(node)(tuple([child for child, _ in priced])), total
     return node, 0 if isinstance(node, Literal) else cost_of_test(node)
-
-
-def _same(left: tuple[Expression, ...], right: tuple[Expression, ...]) -> bool:
-    for one, other in zip(left, right, strict=True):
-        if one is not other:
-            return False
-    return True
 
 
 def cost_of_test(test: Leaf) -> int:
@@ -53,7 +55,7 @@ def cost_of_test(test: Leaf) -> int:
     if test.field.role is Role.METADATA:
         cost += _METADATA_COST
     constant = constant_of(test)
-    if isinstance(constant, Intervals | Strings):
+    if isinstance(constant, (Intervals, Strings)):
         cost += len(constant.values).bit_length() - 1
     elif isinstance(constant, ScalarSet):
         cost += (len(constant.numbers) + len(constant.strings) + len(constant.instants)).bit_length()

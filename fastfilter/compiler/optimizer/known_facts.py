@@ -31,12 +31,18 @@ __all__ = ["RULE", "use_known_facts"]
 
 def use_known_facts(expression: Expression) -> Expression:
     """Replaces every condition that the conditions around it decide."""
-    if not isinstance(expression, And | Or | Not):
+    if not isinstance(expression, (And, Or, Not)):
         return expression
-    fields = [leaf.field for leaf in leaves(expression)]
-    if len(set(fields)) == len(fields):
-        return expression  # no condition says anything about another
-    return _Facts().simplify(expression)
+    return _Facts().simplify(expression) if _has_related_tests(expression) else expression
+
+
+def _has_related_tests(expression: Expression) -> bool:
+    """Whether some test stands in the expression twice, or beside a test of whether its field is there."""
+    tests = list(leaves(expression))
+    if len(set(map(id, tests))) < len(tests):
+        return True
+    asked = {test.field for test in tests if isinstance(test, (Exists, IsNull))}
+    return bool(asked) and sum(test.field in asked for test in tests) > len(asked)
 
 
 class _Facts:
@@ -63,16 +69,19 @@ class _Facts:
         if isinstance(node, Not):
             child = self.simplify(node.child)
             return node if child is node.child else Not(child)
-        if isinstance(node, And | Or):
+        if isinstance(node, (And, Or)):
             truth = isinstance(node, And)
             children = list(node.children)
             changed = False
             mark = len(self.undo)
-            for position in sorted(range(len(children)), key=[_rank(child, truth) for child in children].__getitem__):
+            ranks = [_rank(child, truth) for child in children]
+            order = sorted(range(len(children)), key=ranks.__getitem__)
+            for position in order:
                 child = node.children[position]
                 children[position] = self.simplify(child)
                 changed |= children[position] is not child
-                self.assume(child, truth)
+                if position != order[-1]:
+                    self.assume(child, truth)
             self._forget(mark)
             return type(node)(tuple(children)) if changed else node
         present = self.present.get(node.field)
@@ -94,7 +103,7 @@ class _Facts:
                 self.undo.append(id(node))
             if isinstance(node, Not):
                 pending.append((node.child, not truth))
-            elif isinstance(node, And | Or):
+            elif isinstance(node, (And, Or)):
                 if truth is isinstance(node, And):
                     pending.extend((child, truth) for child in node.children)
             elif not isinstance(node, Literal) and node.field not in self.present:
@@ -130,7 +139,7 @@ def _rank(child: Expression, truth: bool) -> int:
     """The order in which siblings are dealt with: those that decide others before those they may decide."""
     while isinstance(child, Not):
         child, truth = child.child, not truth
-    if isinstance(child, And | Or | Literal):
+    if isinstance(child, (And, Or, Literal)):
         return 4
     if isinstance(child, Exists):
         return 2

@@ -37,18 +37,21 @@ def merge_siblings(node: And | Or, merges: dict[type, Merge]) -> Expression:
     ``not a and not b`` is ``not (a or b)``.
     """
     is_or = type(node) is Or
-    groups: dict[tuple[bool, type, Field, Elements], list[int]] = {}
-    largest = 1
+    found: list[tuple[int, bool, Any]] = []
     for position, child in enumerate(node.children):
-        negated = type(child) is Not
-        leaf: Any = child.child if type(child) is Not else child
-        merge = merges.get(type(leaf))
-        if merge is None or (is_or is negated and not merge.can_intersect(leaf)):
-            continue
-        group = groups.setdefault((negated, type(leaf), leaf.field, getattr(leaf, "elements", Elements.NEVER)), [])
-        group.append(position)
-        largest = max(largest, len(group))
-    if largest == 1:
+        if type(child) is Not:
+            if type(child.child) in merges:
+                found.append((position, True, child.child))
+        elif type(child) in merges:
+            found.append((position, False, child))
+    if len(found) < 2:
+        return node
+    groups: dict[tuple[bool, type, Field, Elements], list[int]] = {}
+    for position, negated, leaf in found:
+        if is_or is not negated or merges[type(leaf)].can_intersect(leaf):
+            key = negated, type(leaf), leaf.field, getattr(leaf, "elements", Elements.NEVER)
+            groups.setdefault(key, []).append(position)
+    if len(groups) == sum(map(len, groups.values())):
         return node
     children: list[Expression | None] = list(node.children)
     for (negated, *_), positions in groups.items():
