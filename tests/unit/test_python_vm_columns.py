@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
+from fastfilter.errors import DataError
 from fastfilter.runtime.binding import JsonPath, MapKey, StructChild
 from fastfilter.runtime.vm.python.columns import (
     UnsupportedType,
@@ -45,7 +47,8 @@ EXACT: list[tuple[pa.DataType, list[Any]]] = [
     (pa.list_view(pa.string()), [["a", None], None, [], ["b", "c"]]),
     (pa.large_list_view(pa.bool_()), [[True], None, [], [False, None]]),
     (pa.list_(pa.list_(pa.string())), [[["a"], None, []], None, [], [["b", None]]]),
-    (pa.struct([("x", pa.int64()), ("y", pa.list_(pa.string()))]), [{"x": 1, "y": ["a"]}, None, {"x": None, "y": None}, {"x": 2, "y": []}]),
+    (pa.struct([("x", pa.int64()), ("y", pa.list_(pa.string()))]),
+    [{"x": 1, "y": ["a"]}, None, {"x": None, "y": None}, {"x": 2, "y": []}]),
     (pa.struct([]), [{}, None, {}]),
     (pa.list_(pa.struct([("x", pa.string())])), [[{"x": "a"}, None], None, [], [{"x": None}]]),
     (pa.struct([("s", pa.struct([("x", pa.int8())]))]), [{"s": {"x": 1}}, {"s": None}, None, {"s": {"x": None}}]),
@@ -82,8 +85,12 @@ def test_nan_and_types_survive(kind: pa.DataType, values: list[Any]) -> None:
         assert type(decoded) is expected_type
 
 
-def dictionary_of(values: list[Any], kind: pa.DataType, index_kind: pa.DataType = pa.int8()) -> pa.Array:
-    """A dictionary with every value twice, a null entry, and an entry that nothing uses; null values in both spellings."""
+INT8 = pa.int8()
+STRING = pa.string()
+
+
+def dictionary_of(values: list[Any], kind: pa.DataType, index_kind: pa.DataType = INT8) -> pa.Array:
+    """A dictionary with every value twice and entries that nothing uses; null as an entry as well as an index."""
     entries = [*values, *values, None]
     indices = [
         (None if row % 2 else len(entries) - 1) if value is None else row + len(values) * (row % 2)
@@ -110,6 +117,15 @@ def test_a_slice_of_a_dictionary_array_reads_its_own_rows() -> None:
         None,
         None,
     ]
+
+
+@pytest.mark.parametrize("index", [-1, 2, 127])
+def test_a_broken_dictionary_is_an_error(index: int) -> None:
+    indices = pa.array([0, index], pa.int8())
+    array = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+    assert open_values(array)(0, 1) == ["a"]
+    with pytest.raises(DataError, match="dictionary index"):
+        decode(array)
 
 
 @pytest.mark.parametrize(("kind", "values"), EXACT, ids=IDS)
@@ -231,7 +247,7 @@ def test_null_structs_hide_what_is_under_them() -> None:
     assert decode(outer.slice(1)) == [{"s": {"x": 7}}, {"s": None}, {"s": {"x": None}}]
 
 
-def map_array(rows: list[Any], item_kind: pa.DataType, key_kind: pa.DataType = pa.string()) -> pa.Array:
+def map_array(rows: list[Any], item_kind: pa.DataType, key_kind: pa.DataType = STRING) -> pa.Array:
     return pa.array(rows, pa.map_(key_kind, item_kind))
 
 
@@ -344,8 +360,10 @@ def test_extensions() -> None:
 
 
 UNSUPPORTED = [
-    pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(4), pa.duration("s"), pa.time32("s"), pa.time64("us"), pa.month_day_nano_interval(),
-    pa.list_(pa.binary()), pa.struct([("x", pa.int64()), ("b", pa.binary())]), pa.map_(pa.string(), pa.binary()), pa.map_(pa.int64(), pa.int64()), pa.json_(),
+    pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(4), pa.duration("s"), pa.time32("s"), pa.time64("us"),
+    pa.month_day_nano_interval(),
+    pa.list_(pa.binary()), pa.struct([("x", pa.int64()), ("b", pa.binary())]), pa.map_(pa.string(), pa.binary()),
+    pa.map_(pa.int64(), pa.int64()), pa.json_(),
     pa.dictionary(pa.int8(), pa.binary()),
 ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import OPCODES, Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
@@ -127,8 +128,10 @@ def test_a_test_of_no_rows_fetches_nothing() -> None:
 
 def test_every_opcode_runs() -> None:
     constants: dict[Any, Constant] = {
-        Opcode.EQUALS_ANY: ScalarSet(numbers=(1,)), Opcode.NUMBER_RANGE: POSITIVE, Opcode.TIMESTAMP_RANGE: POSITIVE, Opcode.TEXT_NUMBER_RANGE: POSITIVE,
-        Opcode.STRING_RANGE: machine_bound(), Opcode.CONTAINS: Text("a"), Opcode.CONTAINS_IGNORE_CASE: Text("a"), Opcode.TEXT_EQUALS_ANY: Strings(("a",)), Opcode.JSON_CONTAINS: Json("1"),
+        Opcode.EQUALS_ANY: ScalarSet(numbers=(1,)), Opcode.NUMBER_RANGE: POSITIVE, Opcode.TIMESTAMP_RANGE: POSITIVE,
+        Opcode.TEXT_NUMBER_RANGE: POSITIVE,
+        Opcode.STRING_RANGE: machine_bound(), Opcode.CONTAINS: Text("a"), Opcode.CONTAINS_IGNORE_CASE: Text("a"),
+        Opcode.TEXT_EQUALS_ANY: Strings(("a",)), Opcode.JSON_CONTAINS: Json("1"),
     }  # fmt: skip
     for opcode, spec in OPCODES.items():
         last = Instruction(Opcode.RETURN, source=1)
@@ -373,7 +376,8 @@ def test_strict_json(texts: list[str | None], path: tuple[str, ...], bad_row: in
             continue
         with pytest.raises(DataError) as caught:
             run(machine, batch, morsel_rows)
-        assert caught.value.row == bad_row and "'m'" in caught.value.message
+        assert caught.value.row == bad_row
+        assert "'m'" in caught.value.message
     assert run(bound(one, batch.schema, Source(0, (JsonPath(path),))), batch) == list(range(len(texts)))
 
 
@@ -383,7 +387,8 @@ def test_strict_json_names_the_first_bad_row_of_all_columns() -> None:
     sources = (Source(0, (JsonPath(("b",)),)), Source(1, (JsonPath(("c",)),)))
     with pytest.raises(DataError) as caught:
         run(bound(one, batch.schema, *sources, strict=True), batch)
-    assert caught.value.row == 1 and "'o'" in caught.value.message
+    assert caught.value.row == 1
+    assert "'o'" in caught.value.message
 
 
 def test_strict_json_under_a_null_and_through_a_map_is_no_fault() -> None:

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
+
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
@@ -55,7 +56,7 @@ def true_on(
     return [place for place, answer in enumerate(in_metadata) if answer]
 
 
-class Mood(str, enum.Enum):
+class Mood(str, enum.Enum):  # noqa: UP042 - its hash is not that of its text, as a StrEnum's is
     GOOD = "good"
 
     def __str__(self) -> str:
@@ -269,7 +270,8 @@ def test_unsupported_types_are_errors(value: Any) -> None:
                 run(program(Opcode.EXISTS, None, field), [{"content": "", "metadata": {}}, record])
             assert caught.value.field == field.name
             assert caught.value.type == type(value).__name__
-            assert type(value).__name__ in str(caught.value) and field.name in str(caught.value)
+            assert type(value).__name__ in str(caught.value)
+            assert field.name in str(caught.value)
     assert run(program(Opcode.EXISTS), [{"content": value, "metadata": {"v": 1, "other": value}}]) == [True]
 
 
@@ -321,7 +323,8 @@ def test_looking_up_adds_nothing_to_a_record() -> None:
     metadata: Any = defaultdict(dict)
     record: Any = defaultdict(str, metadata=metadata)
     assert run(program(Opcode.EXISTS, None, V, Elements.NEVER, CONTENT), [record]) == [False]
-    assert set(record) == {"metadata"} and not metadata
+    assert set(record) == {"metadata"}
+    assert not metadata
 
 
 def test_built_in_fields_and_renaming() -> None:
@@ -380,7 +383,8 @@ def test_invalid_json_may_be_an_error(bad: Any) -> None:
     assert run(program(Opcode.EXISTS), records) == [True, False, False, True, False, False]
     with pytest.raises(DataError) as caught:
         run(program(Opcode.EXISTS), records, on_invalid_json="error")
-    assert caught.value.row == 4 and "'metadata'" in caught.value.message
+    assert caught.value.row == 4
+    assert "'metadata'" in caught.value.message
     # Where the filter names no metadata they are not looked at.
     assert run(program(Opcode.EXISTS, None, CONTENT), records, on_invalid_json="error") == [False] * 6
 

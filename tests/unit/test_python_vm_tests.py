@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import OPCODES, Opcode
 from fastfilter.runtime.vm.python.jsonb import NarrowFloat
@@ -30,7 +31,8 @@ assert NOON_INSTANT is not None
 TENTH = NarrowFloat(struct.unpack("<f", struct.pack("<f", 0.1))[0], 4)
 
 EVERY_KIND: list[Any] = [
-    MISSING, None, True, False, 0, 1, -1, 0.5, JsonFloat("1e400"), math.nan, math.inf, Decimal("1.50"), Decimal("NaN"), "", "a", "true", "1", NOON,
+    MISSING, None, True, False, 0, 1, -1, 0.5, JsonFloat("1e400"), math.nan, math.inf, Decimal("1.50"), Decimal("NaN"),
+    "", "a", "true", "1", NOON,
     Instant(0), Instant(NOON_INSTANT), [], [None], ["a"], [1, [2]], {}, {"a": 1},
 ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from fastfilter.errors import DataError
 from fastfilter.runtime.binding import JsonPath, MapKey, Step, StructChild
 from fastfilter.runtime.vm.python.jsonb import NarrowFloat
 from fastfilter.values import MISSING, Instant
@@ -68,7 +69,7 @@ def decode(array: pa.Array) -> list[Any]:
 
 
 def follow(value: Any, path: Sequence[str]) -> Any:
-    """The value at a path of literal keys in a JSON value; MISSING where a key is not there or a parent is no object."""
+    """The value at a path of literal keys in a JSON value; MISSING where a key is absent or a parent is no object."""
     for key in path:
         if not isinstance(value, dict):
             return MISSING
@@ -77,7 +78,7 @@ def follow(value: Any, path: Sequence[str]) -> Any:
 
 
 def value_of_null(steps: Sequence[Step]) -> Any:
-    """What is found at the end of steps that begin at a null: a null struct makes its children NULL, all else MISSING."""
+    """What is found at the end of steps from a null: a struct's children are NULL then, all else is MISSING."""
     for step in steps:
         if isinstance(step, MapKey) or (isinstance(step, JsonPath) and step.path):
             return MISSING
@@ -128,6 +129,9 @@ def _open_dictionary(array: Any, steps: tuple[Step, ...], open_leaf: _OpenLeaf) 
         if not entries and len(dictionary):
             entries[:] = entry_reader(0, len(dictionary))
         rows = indices.slice(start, stop - start).to_pylist()
+        used = set(rows) - {None}
+        if used and not (min(used) >= 0 and max(used) < len(entries)):
+            raise DataError("a column cannot be read: a dictionary index is out of range")
         return [null if index is None else entries[index] for index in rows]
 
     return read
@@ -321,7 +325,7 @@ def _open_strings(array: pa.Array) -> Reader:
 
 
 def _lenient(content: bytes) -> str:
-    """Bytes as a string, lossless even if they are not UTF-8: encoded surrogates stay, other bytes become surrogates."""
+    """Bytes as a string, lossless even if not UTF-8: encoded surrogates stay, other bytes become surrogates."""
     for errors in ("strict", "surrogatepass"):
         try:
             return content.decode("utf-8", errors)

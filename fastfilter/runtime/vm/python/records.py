@@ -61,7 +61,7 @@ def run_records(
     matches: list[bool] = []
     for first in range(0, len(records), _MORSEL_RECORDS):
         morsel = records[first : first + _MORSEL_RECORDS]
-        # All fields of all records are looked at, so that an unreadable value is an error whatever the other conditions.
+        # All fields of all records are looked at: an unreadable value is an error whatever the other conditions.
         values: list[list[Any]] = [[] for _ in fields]
         for row, record in enumerate(morsel, first):
             if not isinstance(record, Mapping):
@@ -141,7 +141,7 @@ def _convert(value: Any, field: Field) -> Any:
 def _is_container(value: Any) -> bool:
     if isinstance(value, Mapping):
         return True
-    return isinstance(value, list | tuple) and not isinstance(value, Instant) or _is_array(value)
+    return (isinstance(value, list | tuple) and not isinstance(value, Instant)) or _is_array(value)
 
 
 def _is_array(value: Any) -> bool:
