@@ -88,7 +88,7 @@ def number(lower: float | None, lower_closed: bool, upper: float | None, upper_c
         ({"$lte": 1}, number(None, False, 1, True)),
         ({"$gte": 3, "$lt": 5}, And((number(3, True, None, False), number(None, False, 5, False)))),
         ({"$contains": None}, JsonContains(A, Json("null"))),
-        ({"$contains": "é\ud800\n"}, JsonContains(A, Json('"é\ud800\\n"'))),
+        ({"$contains": "é\ud800\n"}, JsonContains(A, Json('"é\\ud800\\n"'))),
         ({"$contains": {}}, JsonContains(A, Json("{}"))),
         ({"$contains": []}, JsonContains(A, Json("[]"))),
         (

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -340,8 +341,16 @@ def interval_of(operator: str, bound: int | float) -> Interval:
     return Interval(None, False, bound, True)
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _quoted(text: str) -> str:
+    quoted = encode_basestring(text)
+    return quoted if quoted.isascii() else _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
 def json_text(value: object, path: Path) -> str:
-    """Any JSON value as compact JSON text; non-ASCII characters, lone surrogates too, stand as themselves.
+    """Any JSON value as compact JSON text; non-ASCII characters stand as themselves, lone surrogates as escapes.
 
     Raises:
         FilterError: it is no JSON, a number in it is not finite, or it nests (or runs in a circle) too deep.
@@ -359,7 +368,7 @@ def json_text(value: object, path: Path) -> str:
         if is_object(value):
             children: list[str | tuple[object, Path, int]] = []
             for key, item in object_of(value, path, "an object").items():
-                children += ("," if children else "", encode_basestring(key) + ":", (item, (path, key), depth + 1))
+                children += ("," if children else "", _quoted(key) + ":", (item, (path, key), depth + 1))
             opening, closing = "{", "}"
         elif is_array(value):
             children = []
@@ -369,7 +378,7 @@ def json_text(value: object, path: Path) -> str:
         else:
             scalar = scalar_of(value, path, "a JSON value")
             if type(scalar) is str:
-                parts.append(encode_basestring(scalar))
+                parts.append(_quoted(scalar))
             elif scalar is None or type(scalar) is bool:
                 parts.append(shown(scalar))
             else:
