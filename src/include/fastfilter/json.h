@@ -68,7 +68,8 @@ bool ff_json_next_element(const ff_json_value *array, int64_t *position, ff_json
  * it: `[1, 2]`, `{"a": 1}`, keys by length then bytes, the last of a repeated key, strings escaped as PostgreSQL does.
  *
  * A text longer than `limit` bytes is not written out (a number such as 1e999999999 would be): the result is then
- * FF_TEXT_TOO_LONG and `out` is as before. */
+ * FF_TEXT_TOO_LONG and `out` is as before. The memory behind its length serves as working space: for an array or object
+ * some 24 bytes for each value and key in it. */
 typedef enum { FF_TEXT_OK, FF_TEXT_TOO_LONG, FF_TEXT_NO_MEMORY } ff_text_status;
 ff_text_status ff_json_text(const ff_json_value *value, int64_t limit, ff_buffer *out);
 
