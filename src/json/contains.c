@@ -86,7 +86,8 @@ static int64_t find_member(const ff_json_tape *tape, int64_t object, ff_bytes na
 }
 
 /* Both nodes are arrays, or both are objects. Recursion is bounded by FF_JSON_MAX_DEPTH. */
-static bool contains_container(const ff_json_pattern *pattern, int64_t wanted, const ff_json_tape *tape, int64_t index) {
+static bool contains_container(const ff_json_pattern *pattern, int64_t wanted, const ff_json_tape *tape,
+                               int64_t index) {
     const ff_json_tape *wanted_tape = &pattern->tape;
     const ff_json_node *wanted_node = ff_json_tape_node(wanted_tape, wanted);
     if (wanted_node->kind == FF_OBJECT) {

@@ -205,7 +205,8 @@ static inline const uint8_t *scan(const uint8_t *position, const uint8_t *end, i
         }
         const uint8_t *start = position;
         position = scan_scalar(start, end);
-        if (position == NULL || (tape != NULL && !ff_json_tape_push_scalar(tape, ff_json_kind(byte), start, position))) {
+        if (position == NULL ||
+            (tape != NULL && !ff_json_tape_push_scalar(tape, ff_json_kind(byte), start, position))) {
             return NULL;
         }
         expected = AFTER_VALUE;

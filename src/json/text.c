@@ -85,7 +85,8 @@ static bool write_number(text_writer *writer, ff_bytes text) {
     /* All digits, of which the first `point` (maybe less than none, maybe more than there are) are before the point. */
     int64_t num_digits = whole.length + fraction.length, point = whole.length + exponent;
     int64_t first = 0;
-    while (first < num_digits && (first < whole.length ? whole.data[first] : fraction.data[first - whole.length]) == '0') {
+    while (first < num_digits &&
+           (first < whole.length ? whole.data[first] : fraction.data[first - whole.length]) == '0') {
         first++;
     }
     if (negative && !zero && !write_bytes(writer, "-", 1)) {
