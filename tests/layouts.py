@@ -228,7 +228,7 @@ Builder = Callable[[list[Any]], pa.Array]
 
 
 def _build_nulls(values: Sequence[Any], choose: Chooser) -> Builder:
-    type = choose([pa.null(), pa.string(), pa.int32(), pa.float64(), pa.bool_(), pa.timestamp("ms", "UTC")])
+    type = choose([pa.null(), pa.string(), pa.int32(), pa.float64(), pa.bool_()])
     return lambda items: pa.array([None] * len(items), type)
 
 
@@ -520,11 +520,12 @@ def _record_column(record: Record, name: str) -> Any:
 
 
 def _instants(values: Sequence[Any]) -> list[Any]:
-    """ISO 8601 strings as instants, if all are."""
+    """ISO 8601 strings as instants, if all are and some type holds them."""
     read = [oracle.instant_of(value) if isinstance(value, str) else None for value in values]
     if any(value is not None and instant is None for value, instant in zip(values, read, strict=True)):
         return list(values)
-    return [None if instant is None else Instant(instant) for instant in read]
+    instants = [None if instant is None else Instant(instant) for instant in read]
+    return instants if instant_types(instants) else list(values)
 
 
 @dataclass(frozen=True)

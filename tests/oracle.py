@@ -82,6 +82,11 @@ def _is_null_leaf(leaf: expr.IsNull, value: Value) -> bool:
     return _is_null(value)
 
 
+def _moment(leaf: expr.Leaf, text: str) -> int | None:
+    """The instant a string literal stands for beside a typed TIMESTAMP; only metadata are compared so."""
+    return instant_of(text) if leaf.field.role.name == "METADATA" else None
+
+
 def _equals_any(leaf: expr.EqualsAny, value: Value) -> bool:
     if value is MISSING or _is_null(value):
         return False
@@ -101,7 +106,7 @@ def _in_set(leaf: expr.EqualsAny, value: Value) -> bool:
     if isinstance(value, str):
         return value in constant.strings or instant_of(value) in constant.instants
     if isinstance(value, Instant):
-        return value.nanoseconds in {*constant.instants, *map(instant_of, constant.strings)}
+        return value.nanoseconds in {*constant.instants, *(_moment(leaf, text) for text in constant.strings)}
     return False
 
 
@@ -132,7 +137,7 @@ def _string_range(leaf: expr.StringRange, value: Value) -> bool:
     if isinstance(value, str):
         left, right = utf16_units(value), utf16_units(leaf.constant.value)
     elif isinstance(value, Instant):
-        left, right = value.nanoseconds, instant_of(leaf.constant.value)
+        left, right = value.nanoseconds, _moment(leaf, leaf.constant.value)
         if right is None:
             return False
     else:
@@ -155,7 +160,7 @@ def _contains(leaf: expr.Contains, value: Value) -> bool:
         return any(
             element == text
             if isinstance(element, str)
-            else isinstance(element, Instant) and element.nanoseconds == instant_of(text)
+            else isinstance(element, Instant) and element.nanoseconds == _moment(leaf, text)
             for element in value
         )
     return False
@@ -170,7 +175,7 @@ def _contains_ignore_case(leaf: expr.ContainsIgnoreCase, value: Value) -> bool:
 
 def _text_equals_any(leaf: expr.TextEqualsAny, value: Value) -> bool:
     if isinstance(value, Instant):
-        return value.nanoseconds in map(instant_of, leaf.constant.values)
+        return value.nanoseconds in [_moment(leaf, text) for text in leaf.constant.values]
     return value is not MISSING and not _is_null(value) and jsonb_text(value) in leaf.constant.values
 
 
@@ -188,12 +193,11 @@ def _json_contains(leaf: expr.JsonContains, value: Value) -> bool:
     pattern = parse_json(leaf.constant.text)
     if value is MISSING:
         return False
-    if isinstance(pattern, str) and isinstance(value, Instant):
-        return value.nanoseconds == instant_of(pattern)
-    if isinstance(pattern, str) and isinstance(value, list):
-        instants = [element.nanoseconds for element in value if isinstance(element, Instant)]
-        if instants:
-            return instant_of(pattern) in instants
+    if isinstance(pattern, str) and leaf.field.role.name == "METADATA":
+        if isinstance(value, Instant):
+            return value.nanoseconds == instant_of(pattern)
+        if isinstance(value, list) and any(isinstance(element, Instant) for element in value):
+            return instant_of(pattern) in [element.nanoseconds for element in value if isinstance(element, Instant)]
     value, pattern = as_json(value), as_json(pattern)
     if isinstance(value, list) and not isinstance(pattern, list | dict):
         return any(_same_scalar(element, pattern) for element in value)
@@ -445,6 +449,8 @@ def plain_value(value: Value) -> Value:
         return Instant((since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000)
     if isinstance(value, datetime.date):
         return Instant((value - datetime.date(1970, 1, 1)).days * 86_400 * 10**9)
+    if isinstance(value, np.datetime64):
+        return Instant(int(value.astype(np.int64)) * {"s": 10**9, "ns": 1}[np.datetime_data(value.dtype)[0]])
     if isinstance(value, list):
         return [plain_value(element) for element in value]
     if isinstance(value, dict) and not isinstance(value, NullObject):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,11 @@ from fastfilter.compiler.optimizer import RULES, optimize
 from fastfilter.errors import BindError, DataError
 from fastfilter.filter import Filter
 
-BACKENDS = ("python",) if importlib.util.find_spec("fastfilter._native") is None else ("python", "native")
-"""The back ends there are; tests/layout/test_project.py makes sure that none is missing by accident."""
+_FORCED = os.environ.get("FASTFILTER_BACKEND")
+_THERE = ("python",) if importlib.util.find_spec("fastfilter._native") is None else ("python", "native")
+BACKENDS = (_FORCED,) if _FORCED else _THERE
+"""The back ends under test: those that are there, unless one is forced. tests/layout/test_project.py makes sure that
+none is missing by accident."""
 
 MORSELS = (2, 63, 64, 65, 4096)
 

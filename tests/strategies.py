@@ -7,6 +7,9 @@ shape can be laid out as a struct, a map or flattened columns, rows of mixed sha
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -81,12 +84,19 @@ decimals = st.decimals(-(10**9), 10**9, places=2).map(lambda value: Decimal(valu
     [Decimal("33.3"), Decimal("0"), Decimal("100.23"), Decimal("-0.5"), Decimal(10**30), Decimal("0.1"), Decimal(2**64)]
 )
 
-instants = st.one_of(
-    st.sampled_from([oracle.instant_of(text) for text in TIMESTAMPS]),
-    st.integers(-(2**63), 2**63 - 1),
+_INSTANTS = tuple(instant for text in TIMESTAMPS if (instant := oracle.instant_of(text)) is not None)
+
+fine_instants = st.one_of(
+    st.sampled_from([instant for instant in _INSTANTS if abs(instant) < 2**63]), st.integers(1 - 2**63, 2**63 - 1)
+).map(Instant)
+"""Instants that a column of nanoseconds holds."""
+
+coarse_instants = st.one_of(
+    st.sampled_from([instant for instant in _INSTANTS if instant % 10**9 == 0]),
     st.integers(-(10**6), 10**6).map(lambda days: days * 86_400 * 10**9),
     st.integers(-(10**10), 10**10).map(lambda seconds: seconds * 10**9),
-).map(lambda nanoseconds: Instant(nanoseconds))  # type: ignore[arg-type]
+).map(Instant)
+"""Instants that a column of seconds holds, some of them far off."""
 
 # ---------------------------------------------------------------------------------------------------------------------
 # rows
@@ -106,8 +116,8 @@ def _of_shape(shape: Any) -> st.SearchStrategy[Any]:
     if isinstance(shape, list):
         return st.lists(_or_null(_of_shape(shape[0])), max_size=3)
     if isinstance(shape, dict):
-        optional = {key: _or_null(_of_shape(inner)) for key, inner in shape.items()}
-        return st.fixed_dictionaries({}, optional=optional)
+        values = {key: _or_null(_of_shape(inner)) for key, inner in shape.items()}
+        return st.one_of(st.fixed_dictionaries(values), st.fixed_dictionaries({}, optional=values))
     return {
         "bool": st.booleans(),
         "integer": st.one_of(st.sampled_from([n for n in NUMBERS if isinstance(n, int)]), st.integers(-300, 300)),
@@ -117,7 +127,8 @@ def _of_shape(shape: Any) -> st.SearchStrategy[Any]:
         "single": st.floats(width=32) | st.sampled_from([float(np.float32(0.1)), float(np.float32(0.7)), 16777216.0]),
         "decimal": decimals,
         "string": strings,
-        "instant": instants,
+        "fine instant": fine_instants,
+        "coarse instant": coarse_instants,
     }[shape]
 
 
@@ -126,7 +137,7 @@ def _or_null(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 _SCALAR_SHAPES = st.sampled_from(
-    ["bool", "integer", "small", "float", "half", "single", "decimal", "string", "string", "string", "instant"]
+    ["bool", "integer", "small", "float", "half", "single", "decimal", "string", "string", "string", "fine instant", "coarse instant"]
 )
 _SHAPES = st.recursive(
     _SCALAR_SHAPES,
@@ -141,7 +152,7 @@ built_ins = {
     "memory_type": st.sampled_from(["fact", "decision", "todo", "other"]),
     "subject": strings,
     "attribute": strings,
-    "created_at": instants,
+    "created_at": fine_instants,
     "event_date": st.sampled_from(STRINGS),
     "last_accessed_at": st.sampled_from(TIMESTAMPS),
     "user_id": st.sampled_from(["ada", "bob"]),
@@ -156,11 +167,11 @@ def typed_records(draw: st.DrawFn, max_rows: int = 12) -> list[dict[str, Any]]:
         **built_ins,
         "importance": _of_shape(draw(st.sampled_from(["float", "single", "half", "decimal", "integer"]))),
         "access_count": _of_shape(draw(st.sampled_from(["integer", "small"]))),
-        "updated_at": instants.map(lambda instant: Instant(instant.nanoseconds // 10**9 * 10**9)),
+        "updated_at": coarse_instants,
     }
-    metadata = _or_null(_of_shape(shape))
+    metadata = _or_null(_of_shape(shape)) if draw(st.booleans()) else _of_shape(shape)
     row = st.fixed_dictionaries({**{name: _or_null(values) for name, values in columns.items()}, "metadata": metadata})
-    return draw(st.lists(row, max_size=max_rows))
+    return draw(st.lists(row, min_size=draw(st.sampled_from([0, max_rows // 2, max_rows])), max_size=max_rows))
 
 
 @st.composite
@@ -169,9 +180,9 @@ def json_records(draw: st.DrawFn, max_rows: int = 12) -> list[dict[str, Any]]:
     objects = st.dictionaries(st.sampled_from(KEYS), json_values, max_size=4)
     metadata = st.one_of(objects, objects, objects, objects, json_values)
     columns = {**built_ins, "importance": json_numbers.filter(lambda n: not isinstance(n, JsonFloat)).map(float),
-               "access_count": st.integers(-300, 300), "updated_at": instants}  # fmt: skip
+               "access_count": st.integers(-300, 300), "updated_at": coarse_instants}  # fmt: skip
     row = st.fixed_dictionaries({**{name: _or_null(values) for name, values in columns.items()}, "metadata": metadata})
-    return draw(st.lists(row, max_size=max_rows))
+    return draw(st.lists(row, min_size=draw(st.sampled_from([0, max_rows // 2, max_rows])), max_size=max_rows))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -183,20 +194,21 @@ _SPACES = ("", "", "", " ", "\n", "\t \r")
 @st.composite
 def json_spellings(draw: st.DrawFn, values: st.SearchStrategy[Any] = json_values) -> str:
     """A JSON text of a value, with any white space, escapes, and keys that stand twice."""
-    return _spell(draw(values), draw(st.randoms(use_true_random=False)))
+    return spell(draw(values), draw(st.randoms(use_true_random=False)))
 
 
-def _spell(value: Any, random: Any) -> str:
+def spell(value: Any, random: Any) -> str:
+    """A JSON text of a value, as a random generator has it."""
     space = lambda: random.choice(_SPACES)  # noqa: E731
     if isinstance(value, str):
         return '"' + "".join(_spell_character(character, random) for character in value) + '"'
     if isinstance(value, list):
-        return "[" + space() + ",".join(space() + _spell(item, random) + space() for item in value) + "]"
+        return "[" + space() + ",".join(space() + spell(item, random) + space() for item in value) + "]"
     if isinstance(value, dict):
-        pairs = [(key, _spell(item, random)) for key, item in value.items()]
+        pairs = [(key, spell(item, random)) for key, item in value.items()]
         if pairs and random.random() < 0.3:
             pairs.insert(0, (random.choice(pairs)[0], random.choice(['{"a":1}', "null", "[1]", '"first"'])))
-        return "{" + space() + ",".join(f"{space()}{_spell(key, random)}{space()}:{space()}{text}{space()}" for key, text in pairs) + "}"  # fmt: skip
+        return "{" + space() + ",".join(f"{space()}{spell(key, random)}{space()}:{space()}{text}{space()}" for key, text in pairs) + "}"  # fmt: skip
     if isinstance(value, JsonFloat):
         return value.spelling
     return json.dumps(value)
@@ -245,38 +257,140 @@ _PIECES = (
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# what filters are made of
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The fields and literals that a filter is made of."""
+
+    paths: tuple[tuple[str, ...], ...] = PATHS + tuple((key,) for key in KEYS)
+    columns: tuple[str, ...] = (*TEXT_FIELDS, *NUMBER_FIELDS, *TIMESTAMP_FIELDS)
+    numbers: tuple[int | float, ...] = NUMBERS
+    strings: tuple[str, ...] = (*STRINGS, *SURROGATES)
+    instants: tuple[int, ...] = _INSTANTS
+    values: tuple[Any, ...] = (None, [], {})
+
+    def number(self) -> st.SearchStrategy[int | float]:
+        return _mostly(self.numbers, plain_numbers)
+
+    def string(self) -> st.SearchStrategy[str]:
+        return _mostly(self.strings, json_strings)
+
+    def instant(self) -> st.SearchStrategy[int]:
+        return _mostly(self.instants, st.sampled_from([*_INSTANTS, -(2**70), 2**70]))
+
+    def timestamp(self) -> st.SearchStrategy[str]:
+        spelled = tuple(
+            oracle.instant_text(instant)
+            for instant in self.instants
+            if oracle.instant_of(oracle.instant_text(instant)) is not None
+        )
+        return _mostly(spelled, st.sampled_from(TIMESTAMPS))
+
+    def json(self) -> st.SearchStrategy[Any]:
+        return _mostly(self.values, json_values)
+
+    def scalar(self) -> st.SearchStrategy[Any]:
+        return st.one_of(self.number(), self.string(), self.string(), st.booleans(), st.none())
+
+    def needle(self) -> st.SearchStrategy[str]:
+        """A text to search for: a string, a part of one, or one in another case."""
+        parts = st.tuples(self.string(), st.integers(0, 3), st.integers(1, 4)).map(lambda cut: cut[0][cut[1] : cut[1] + cut[2]])
+        return st.one_of(self.string(), parts, parts, self.string().map(str.upper), parts.map(str.swapcase))
+
+
+def _mostly(known: Sequence[Any], others: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """A strategy that draws from what is known, and now and then something else."""
+    return st.one_of(*[st.sampled_from(known)] * 4, others) if known else others
+
+
+def vocabulary_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Vocabulary:
+    """The fields that records have and the values under them, so that filters made of it match some of them."""
+    paths: dict[tuple[str, ...], None] = {}
+    numbers: list[int | float] = []
+    texts: list[str] = []
+    moments: list[int] = []
+    values: list[Any] = []
+
+    def gather(value: Any, path: tuple[str, ...] | None) -> None:
+        if path:
+            paths[path] = None
+            values.append(value)
+        if isinstance(value, dict):
+            for key, item in value.items():
+                gather(item, None if path is None else (*path, key))
+        elif isinstance(value, list):
+            for item in value:
+                gather(item, None)
+        elif isinstance(value, str):
+            texts.append(value)
+            instant = oracle.instant_of(value)
+            if instant is not None:
+                moments.append(instant)
+        elif isinstance(value, Instant):
+            moments.append(value.nanoseconds)
+        elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and abs(value) <= 1e308:
+            numbers.append(float(value) if isinstance(value, float | Decimal) else value)
+
+    for record in records:
+        gather(record.get("metadata"), ())
+        for name in columns:
+            gather(record.get(name), None)
+    numbers = [number for number in numbers if isinstance(number, float) or -(2**63) <= number < 2**64]
+    kept = [name for name in columns if name in Vocabulary.columns]
+    return Vocabulary(
+        paths=tuple(paths) or (("a",),),
+        columns=tuple(kept),
+        numbers=tuple(numbers),
+        strings=tuple(texts),
+        instants=tuple(moments),
+        values=tuple(value for value in values if _is_plain(value)),
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be a literal of JSON that Python's own JSON keeps as it is."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return not isinstance(value, Instant | Decimal | JsonFloat) and (not isinstance(value, float) or value - value == 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # filters, as the APIs accept them
 
-_metadata_fields = st.sampled_from([".".join(("metadata", *path)) for path in PATHS])
-fishmem_scalars = st.one_of(st.none(), st.booleans(), plain_numbers, json_strings)
+_SEGMENT = re.compile("[A-Za-z0-9_-]+")
+MEMORY_TYPES = ("fact", "preference", "decision", "identity", "event", "observation", "goal", "todo")
 
 
 @st.composite
-def fishmem_conditions(draw: st.DrawFn) -> dict[str, Any]:
+def fishmem_conditions(draw: st.DrawFn, words: Vocabulary) -> dict[str, Any]:
     """A valid condition."""
-    group = draw(st.sampled_from(["text", "number", "timestamp", "metadata", "metadata", "metadata", "metadata"]))
+    paths = [path for path in words.paths if all(map(_SEGMENT.fullmatch, path))] or [("a",)]
+    field = draw(st.sampled_from([".".join(("metadata", *path)) for path in paths] * 2 + list(words.columns)))
     equality, ranges, searches = ["eq", "ne", "in", "nin"], ["gt", "gte", "lt", "lte"], ["contains", "icontains"]
-    if group == "text":
-        field = draw(st.sampled_from(TEXT_FIELDS))
-        known = ["fact", "preference", "decision", "identity", "event", "observation", "goal", "todo"]
-        values = st.sampled_from(known) if field == "memory_type" else json_strings | strings
-        operators = equality + searches
-    elif group == "number":
-        field, values, operators = draw(st.sampled_from(NUMBER_FIELDS)), plain_numbers, equality + ranges
-    elif group == "timestamp":
-        field, operators = draw(st.sampled_from(TIMESTAMP_FIELDS)), equality + ranges
-        values = st.sampled_from(TIMESTAMPS)
+    needles: st.SearchStrategy[str] = words.needle()
+    values: st.SearchStrategy[Any]
+    if field == "memory_type":
+        operators, values, needles = equality + searches, st.sampled_from(MEMORY_TYPES), st.sampled_from(MEMORY_TYPES)
+    elif field in TEXT_FIELDS:
+        operators, values = equality + searches, words.string()
+    elif field in NUMBER_FIELDS:
+        operators, values = equality + ranges, words.number()
+    elif field in TIMESTAMP_FIELDS:
+        operators, values = equality + ranges, words.timestamp()
     else:
-        field, operators = draw(_metadata_fields), equality + ranges + searches
-        values = st.one_of(fishmem_scalars, fishmem_scalars, st.sampled_from(TIMESTAMPS))
+        operators, values = equality + ranges + searches, st.one_of(words.scalar(), words.scalar(), words.timestamp())
+        if draw(st.integers(0, 3)) == 0:  # timestamps alone, which a typed column wants
+            values = needles = words.timestamp()
     operator = draw(st.sampled_from([*operators, "exists"]))
     value: Any
     if operator == "exists":
         value = draw(st.booleans())
     elif operator in searches:
-        value = draw(json_strings)
-        if field == "memory_type":
-            value = draw(values)
+        value = draw(needles)
     elif operator in ("in", "nin"):
         value = draw(st.lists(values, min_size=1, max_size=5))
     else:
@@ -284,13 +398,14 @@ def fishmem_conditions(draw: st.DrawFn) -> dict[str, Any]:
     return {"field": field, "operator": operator, "value": value}
 
 
-def fishmem_expressions() -> st.SearchStrategy[dict[str, Any]]:
+def fishmem_expressions(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
     """Valid logical expressions, at most four deep."""
-    level: st.SearchStrategy[dict[str, Any]] = fishmem_conditions()
+    condition = fishmem_conditions(words)
+    level: st.SearchStrategy[dict[str, Any]] = condition
     for _ in range(3):
         many = st.lists(level, min_size=1, max_size=3)
         level = st.one_of(
-            fishmem_conditions(),
+            condition,
             many.map(lambda children: {"and": children}),
             many.map(lambda children: {"or": children}),
             level.map(lambda child: {"not": child}),
@@ -298,43 +413,24 @@ def fishmem_expressions() -> st.SearchStrategy[dict[str, Any]]:
     return level
 
 
-legacy_maps = st.dictionaries(
-    st.sampled_from([key for key in KEYS if key]), st.one_of(st.none(), st.booleans(), plain_numbers, json_strings), max_size=3
-)
-fishmem_filters = st.one_of(fishmem_expressions(), fishmem_expressions(), fishmem_expressions(), legacy_maps)
-
-_anansi_operators = st.fixed_dictionaries(
-    {},
-    optional={
-        **{name: plain_numbers for name in ("$gt", "$gte", "$lt", "$lte")},
-        "$contains": json_values.filter(lambda value: _spellable(value)).map(lambda value: _plain_json(value)),
-    },
-).filter(bool)
+def legacy_maps(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
+    """Valid equality maps."""
+    keys = [path[0] for path in words.paths if path[0].strip() and path[0] not in ("field", "and", "or", "not")] or ["a"]
+    return st.dictionaries(st.sampled_from(keys), words.scalar(), max_size=3)
 
 
-def _spellable(value: Any) -> bool:
-    """Whether a JSON value has no number that Python's own JSON would lose."""
-    if isinstance(value, list):
-        return all(map(_spellable, value))
-    if isinstance(value, dict):
-        return all(map(_spellable, value.values()))
-    return not isinstance(value, JsonFloat) or value - value == 0
-
-
-def _plain_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain_json(element) for element in value]
-    if isinstance(value, dict):
-        return {key: _plain_json(element) for key, element in value.items()}
-    return float(value) if isinstance(value, JsonFloat) else value
-
-
-anansi_values = st.one_of(strings, json_strings, plain_numbers, st.booleans(), st.none(), _anansi_operators, _anansi_operators)
-
-
-def anansi_filters() -> st.SearchStrategy[dict[str, Any]]:
+def anansi_filters(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
     """Valid filters, at most three levels of $and and $or."""
-    metadata = st.dictionaries(st.sampled_from(KEYS), anansi_values, max_size=3)
+    operators = st.fixed_dictionaries(
+        {},
+        optional={
+            **{name: words.number() for name in ("$gt", "$gte", "$lt", "$lte")},
+            "$contains": words.json().filter(_is_plain),
+        },
+    ).filter(bool)
+    texts = st.one_of(words.string(), words.number().map(oracle.number_text), words.json().map(oracle.jsonb_print))
+    values = st.one_of(texts, words.number(), st.booleans(), st.none(), operators, operators)
+    metadata = st.dictionaries(st.sampled_from([path[0] for path in words.paths]), values, max_size=3)
     level: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({"metadata": metadata})
     for _ in range(3):
         many = st.lists(level, min_size=1, max_size=2)
@@ -342,92 +438,101 @@ def anansi_filters() -> st.SearchStrategy[dict[str, Any]]:
     return level
 
 
-filters = st.one_of(
-    fishmem_filters.map(lambda filter: (filter, "fishmem")), anansi_filters().map(lambda filter: (filter, "anansi"))
-)
-"""A filter, and its dialect."""
+def filters(words: Vocabulary) -> st.SearchStrategy[tuple[dict[str, Any], str]]:
+    """A valid filter, and its dialect."""
+    return st.one_of(
+        fishmem_expressions(words).map(lambda filter: (filter, "fishmem")),
+        fishmem_expressions(words).map(lambda filter: (filter, "fishmem")),
+        legacy_maps(words).map(lambda filter: (filter, "fishmem")),
+        anansi_filters(words).map(lambda filter: (filter, "anansi")),
+        anansi_filters(words).map(lambda filter: (filter, "anansi")),
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # expressions
 
-fields = st.one_of(
-    st.sampled_from([Field(Role.METADATA, path) for path in (*PATHS, *((key,) for key in KEYS))]),
-    st.sampled_from([Field(Role.COLUMN, (name,)) for name in (*TEXT_FIELDS, *NUMBER_FIELDS, *TIMESTAMP_FIELDS)]),
-)
-
-_literals = plain_numbers.map(canonical_number)
-
 
 @st.composite
-def intervals(draw: st.DrawFn, bounds: st.SearchStrategy[Any] = _literals) -> expr.Intervals:
-    """Disjoint intervals in order: one or two, open or closed, of any extent."""
-    points = sorted(set(draw(st.lists(bounds, min_size=1, max_size=4))))
+def intervals(draw: st.DrawFn, bounds: st.SearchStrategy[Any]) -> expr.Intervals:
+    """Disjoint intervals in order: up to three, open or closed, of any extent, single points among them."""
+    points = sorted(draw(st.sets(bounds, min_size=1, max_size=4)))
     closed = st.booleans()
     values = []
-    if len(points) == 1 or draw(st.booleans()):
+    if draw(st.booleans()):
         first = points.pop(0)
-        values.append(
-            Interval(None, False, first, draw(closed))
-            if draw(st.booleans())
-            else Interval(first, True, first, True)
-        )
-    while len(points) >= 2:
-        values.append(Interval(points.pop(0), draw(closed), points.pop(0), draw(closed)))
-    if points and draw(st.booleans()):
-        values.append(Interval(points[0], draw(closed), None, False))
-    if not values:
-        values.append(Interval(None, False, None, False))
+        values.append(Interval(None, False, first, draw(closed)))
+    while points:
+        lower = points.pop(0)
+        how = draw(st.sampled_from(["point", "span", "open"]))
+        if how == "span" and points:
+            values.append(Interval(lower, draw(closed), points.pop(0), draw(closed)))
+        elif how == "open":
+            values.append(Interval(lower, draw(closed), None, False))
+            break
+        else:
+            values.append(Interval(lower, True, lower, True))
     return expr.Intervals(tuple(values))
 
 
-def _sorted_numbers(numbers: list[Any]) -> tuple[Any, ...]:
-    return tuple(sorted(set(numbers)))
+def _sorted(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(set(values)))
 
 
-scalar_sets = st.builds(
-    ScalarSet,
-    null=st.booleans(),
-    false=st.booleans(),
-    true=st.booleans(),
-    numbers=st.lists(_literals, max_size=4).map(_sorted_numbers),
-    strings=st.lists(json_strings, max_size=4).map(lambda texts: tuple(sorted(set(texts)))),
-    instants=st.lists(instants.map(lambda instant: instant.nanoseconds), max_size=2).map(lambda all: tuple(sorted(set(all)))),
-)
-instant_sets = st.builds(
-    ScalarSet, instants=st.lists(instants.map(lambda i: i.nanoseconds), min_size=1, max_size=3).map(lambda all: tuple(sorted(set(all))))
-)
-
-_instant_bounds = instants.map(lambda instant: instant.nanoseconds) | st.sampled_from([-(2**70), 2**70])
-
-leaves = st.one_of(
-    st.builds(expr.Exists, fields),
-    st.builds(expr.IsNull, fields),
-    st.builds(expr.EqualsAny, fields, scalar_sets | instant_sets, st.sampled_from(Elements)),
-    st.builds(expr.NumberRange, fields, intervals()),
-    st.builds(
-        expr.StringRange, fields, st.builds(StringBound, st.sampled_from(["gt", "gte", "lt", "lte"]), json_strings)
-    ),
-    st.builds(expr.TimestampRange, fields, intervals(_instant_bounds)),
-    st.builds(expr.Contains, fields, st.builds(expr.Text, json_strings)),
-    st.builds(expr.ContainsIgnoreCase, fields, st.builds(expr.Text, json_strings)),
-    st.builds(
-        expr.TextEqualsAny,
-        fields,
-        st.lists(json_strings, min_size=1, max_size=3).map(lambda texts: expr.Strings(tuple(sorted(set(texts))))),
-    ),
-    st.builds(expr.TextNumberRange, fields, intervals()),
-    st.builds(expr.JsonContains, fields, json_values.map(lambda value: expr.Json(layouts.json_text(value)))),
-)
+def scalar_sets(words: Vocabulary) -> st.SearchStrategy[ScalarSet]:
+    """Sets of scalars of any kinds, and sets of instants alone."""
+    numbers = st.lists(words.number().map(canonical_number), max_size=4).map(_sorted)
+    texts = st.lists(words.string(), max_size=4).map(_sorted)
+    moments = st.lists(words.instant(), max_size=2).map(_sorted)
+    return st.one_of(
+        st.builds(
+            ScalarSet, null=st.booleans(), false=st.booleans(), true=st.booleans(), numbers=numbers, strings=texts, instants=moments
+        ),
+        st.builds(ScalarSet, null=st.booleans(), strings=st.lists(words.timestamp(), min_size=1, max_size=3).map(_sorted)),
+        st.builds(ScalarSet, strings=texts),
+        st.builds(ScalarSet, numbers=numbers),
+        st.builds(ScalarSet, instants=st.lists(words.instant(), min_size=1, max_size=3).map(_sorted)),
+    )
 
 
-expressions = st.recursive(
-    st.one_of(leaves, leaves, leaves, st.builds(expr.Literal, st.booleans())),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4).map(lambda children: expr.And(tuple(children))),
-        st.lists(inner, max_size=4).map(lambda children: expr.Or(tuple(children))),
-        inner.map(expr.Not),
-    ),
-    max_leaves=6,
-)
-"""Any expression."""
+def leaves(words: Vocabulary) -> st.SearchStrategy[expr.Leaf]:
+    """Any leaf."""
+    fields = st.sampled_from(
+        [Field(Role.METADATA, path) for path in words.paths] * 2 + [Field(Role.COLUMN, (name,)) for name in words.columns]
+    )
+    numbers = words.number().map(canonical_number)
+    strings = st.one_of(words.string(), words.string(), words.timestamp())
+    needles = st.one_of(words.needle(), words.needle(), words.timestamp()).map(expr.Text)
+    texts = st.one_of(
+        words.string(), words.timestamp(), words.number().map(oracle.number_text), words.json().map(oracle.jsonb_print),
+        st.sampled_from(["true", "false"]),
+    )  # fmt: skip
+    bounds = st.builds(StringBound, st.sampled_from(["gt", "gte", "lt", "lte"]), strings)
+    json_constants = st.one_of(words.json(), words.json(), words.scalar(), words.timestamp())
+    return st.one_of(
+        st.builds(expr.Exists, fields),
+        st.builds(expr.IsNull, fields),
+        st.builds(expr.EqualsAny, fields, scalar_sets(words), st.sampled_from(Elements)),
+        st.builds(expr.NumberRange, fields, intervals(numbers)),
+        st.builds(expr.StringRange, fields, bounds),
+        st.builds(expr.TimestampRange, fields, intervals(words.instant())),
+        st.builds(expr.Contains, fields, needles),
+        st.builds(expr.ContainsIgnoreCase, fields, needles),
+        st.builds(expr.TextEqualsAny, fields, st.lists(texts, min_size=1, max_size=3).map(_sorted).map(expr.Strings)),
+        st.builds(expr.TextNumberRange, fields, intervals(numbers)),
+        st.builds(expr.JsonContains, fields, json_constants.map(layouts.json_text).map(expr.Json)),
+    )
+
+
+def expressions(words: Vocabulary) -> st.SearchStrategy[expr.Expression]:
+    """Any expression."""
+    leaf = leaves(words)
+    return st.recursive(
+        st.one_of(leaf, leaf, leaf, st.builds(expr.Literal, st.booleans())),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=4).map(lambda children: expr.And(tuple(children))),
+            st.lists(inner, max_size=4).map(lambda children: expr.Or(tuple(children))),
+            inner.map(expr.Not),
+        ),
+        max_leaves=6,
+    )
