@@ -149,7 +149,7 @@ cdef extern from "fastfilter/tests.h" nogil:
     bint ff_test_bind(ff_test *test)
     void ff_place_find(ff_place *place, const ff_source *source, const ff_view *column, ff_validity *validities)
     bint ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32_t num_tests, int64_t num_rows,
-                       int64_t morsel_rows)
+                      int64_t morsel_rows)
     void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests)
     void ff_run_next_morsel(ff_run *run, int32_t num_groups)
     void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run)

@@ -4,12 +4,12 @@
 
 #include "fastfilter/tests.h"
 
-bool ff_never(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+static bool never(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     (void)test, (void)view, (void)index, (void)run;
     return false;
 }
 
-bool ff_always(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+static bool always(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     (void)test, (void)view, (void)index, (void)run;
     return true;
 }
@@ -20,7 +20,7 @@ static void dense_always(const ff_test *test, const ff_view *view, int64_t first
     memmove(destination, candidates, 8 * (size_t)ff_num_words(num_rows));
 }
 
-bool ff_any_element(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
+static bool any_element(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     int64_t start, stop;
     ff_elements_at(view, index, &start, &stop, &run->fault);
     for (int64_t element = start; element < stop; element++) {
@@ -210,7 +210,7 @@ static ff_matches *equals(const ff_type *type) {
     if (is_number(type->id) || is_instant(type->id)) {
         return ff_number_matches(type->id);
     }
-    return ff_type_is_string(type) ? ff_equals_string : ff_never;
+    return ff_type_is_string(type) ? ff_equals_string : never;
 }
 
 /* Chooses `matches`, `element` and `dense` for a plain type. */
@@ -218,15 +218,15 @@ static void choose(ff_test *test, ff_type *type) {
     bool string = ff_type_is_string(type);
     bool list = ff_type_is_list(type);
     const ff_type *element = list ? ff_type_decoded(type->children[0]) : NULL;
-    test->matches = ff_never;
+    test->matches = never;
     switch (test->opcode) {
     case FF_OP_EXISTS:
-        test->matches = ff_always;
+        test->matches = always;
         test->dense = dense_always;
         break;
     case FF_OP_EQUALS_ANY:
         if (list && test->elements != FF_ELEMENTS_NEVER) {
-            test->matches = ff_any_element;
+            test->matches = any_element;
             test->element = equals(element);
         } else if (!list && test->elements != FF_ELEMENTS_ONLY) {
             test->matches = equals(type);
@@ -247,10 +247,10 @@ static void choose(ff_test *test, ff_type *type) {
             test->matches = ff_string_instant;
         }
         break;
-    case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : ff_never; break;
+    case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : never; break;
     case FF_OP_CONTAINS:
         if (list && ff_type_is_string(element)) {
-            test->matches = ff_any_element;
+            test->matches = any_element;
             test->element = ff_equals_string;
         } else if (string) {
             test->matches = ff_string_contains;
@@ -258,7 +258,7 @@ static void choose(ff_test *test, ff_type *type) {
         break;
     case FF_OP_CONTAINS_IGNORE_CASE:
         if (list && ff_type_is_string(element)) {
-            test->matches = ff_any_element;
+            test->matches = any_element;
             test->element = ff_string_equals_ignore_case;
         } else if (string) {
             test->matches = ff_string_contains_ignore_case;
@@ -274,7 +274,7 @@ static void choose(ff_test *test, ff_type *type) {
     case FF_OP_TEXT_NUMBER_RANGE:
         test->matches = ff_text_number_matches(type->id);
         if (test->matches == NULL) {
-            test->matches = ff_never;
+            test->matches = never;
         } else if (type->id == FF_TYPE_FLOAT64) {
             test->dense = ff_number_dense(type->id);
         }
@@ -305,7 +305,7 @@ bool ff_test_reads_whole(const ff_test *test, const ff_type *type) {
 
 bool ff_test_bind(ff_test *test) {
     test->on_null = passes_null(test);
-    test->matches = ff_never;
+    test->matches = never;
     if (test->group >= 0) {
         test->kernel = ff_kernel_json;
         return true;
@@ -319,7 +319,7 @@ bool ff_test_bind(ff_test *test) {
         return false;
     }
     choose(test, type);
-    if (test->matches == ff_never && !test->on_null) {
+    if (test->matches == never && !test->on_null) {
         test->kernel = kernel_never;
     } else if (!test->source->direct) {
         test->kernel = kernel_located;

@@ -80,10 +80,10 @@ struct ff_test {
     int32_t group, slot;     /* of a JSON value; group -1: an Arrow value */
     ff_constant constant;
     /* Set by ff_test_bind: */
-    bool on_null;         /* the answer where the value is NULL */
-    ff_matches *matches;  /* on a value of the source's type */
-    ff_dense *dense;      /* may be NULL */
-    ff_matches *element;  /* on an element of a list, where `matches` asks for each */
+    bool on_null;        /* the answer where the value is NULL */
+    ff_matches *matches; /* on a value of the source's type */
+    ff_dense *dense;     /* may be NULL */
+    ff_matches *element; /* on an element of a list, where `matches` asks for each */
     ff_kernel *kernel;
 };
 
@@ -149,7 +149,6 @@ void ff_group_extract(int32_t group, const ff_batch *batch, int64_t first_row, i
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
 
 /* Kernels and their parts, by file. */
-ff_matches ff_never, ff_always, ff_any_element;
 ff_matches *ff_number_matches(ff_type_id id); /* on intervals: numbers and instants; NULL for other types */
 ff_dense *ff_number_dense(ff_type_id id);
 ff_matches *ff_text_number_matches(ff_type_id id); /* NULL for types whose text is never a number */
