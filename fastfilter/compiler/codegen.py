@@ -8,6 +8,7 @@ rest is jumped over.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring
 
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import Opcode
@@ -174,7 +175,7 @@ def _fields_of(expression: Expression) -> dict[Field, str | None]:
 
 def _not_timestamp(constant: Constant | None) -> str | None:
     """The first literal of a constant, spelled as JSON, that is neither null nor a full ISO 8601 timestamp."""
-    literals: tuple[bool | int | float | str | None, ...]
+    literals: tuple[bool | int | float | str, ...]
     match constant:
         case None:
             return None
@@ -196,18 +197,20 @@ def _not_timestamp(constant: Constant | None) -> str | None:
                 return constant.text
             literals = (json.loads(constant.text),)
     for literal in literals:
+        if isinstance(literal, bool):
+            return "true" if literal else "false"
         if not isinstance(literal, str):
-            return json.dumps(literal)
+            return repr(literal)
         if parse_timestamp(literal) is None:
-            return _json_string(literal)
+            # In ASCII only where no text can hold the string itself: with a lone surrogate in it.
+            spelled = encode_basestring(literal)
+            return spelled if _is_encodable(spelled) else json.dumps(literal)
     return None
 
 
-def _json_string(string: str) -> str:
-    """The string as JSON, in ASCII if it holds a lone surrogate, which no text can."""
-    spelled = json.dumps(string, ensure_ascii=False)
+def _is_encodable(string: str) -> bool:
     try:
-        spelled.encode()
+        string.encode()
     except UnicodeEncodeError:
-        return json.dumps(string)
-    return spelled
+        return False
+    return True

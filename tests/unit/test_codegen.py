@@ -351,6 +351,12 @@ def test_a_thousand_alternatives_take_as_many_registers_as_three() -> None:
     assert compiled(Or(tuple(tests))).num_registers == compiled(Or(tuple(tests[:3]))).num_registers == 4
 
 
+def test_registers_are_given_back() -> None:
+    one, two = any_of(eq(A, 1), eq(B, 1), eq(C, 1)), any_of(eq(A, 2), Not(all_of(eq(B, 2), Exists(C))))
+    assert compiled(one).num_registers == compiled(two).num_registers == 4
+    assert compiled(all_of(one, two, Not(one), Not(two))).num_registers == 5
+
+
 def test_literals_inside() -> None:
     for expression in (any_of(eq(A, 1), Literal(True)), all_of(eq(A, 1), Literal(False)), Not(Literal(False))):
         assert run(compiled(expression), EVERY_ROW)[0] == rows_of(expression)

@@ -93,11 +93,12 @@ def test_every_pair_of_tests(rules: tuple[Rule, ...]) -> None:
 
 @pytest.mark.parametrize("rules", EVERY_SELECTION)
 def test_every_pair_of_tests_one_level_apart(rules: tuple[Rule, ...]) -> None:
-    third = read("eq(b, 1)")
+    third, fourth = read("eq(b, 1)"), read("exists(b)")
     for outer, inner in ((And, Or), (Or, And)):
         for left, right in itertools.product(SIGNED, repeat=2):
             assert_sound(outer((inner((left, third)), right)), rules)
             assert_sound(outer((left, Not(inner((right, third))), third)), rules)
+            assert_sound(outer((inner((left, third)), inner((right, fourth)))), rules)
 
 
 @given(expression=expressions())
