@@ -36,7 +36,7 @@ lint: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict fastfilter
-	$(BIN)/cython-lint src/_native.pyx
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint src/_native.pyx  # it looks for pycodestyle there
 	$(BIN)/python -m fastfilter.bytecode.reference --check
 
 tests: $(VENV)/tools

@@ -46,8 +46,8 @@ class FieldUse(NamedTuple):
     """A field of a program, and what the filter compares it with.
 
     ``not_timestamp`` is the first literal, spelled as JSON, that is compared with the field and is neither null nor a
-    full ISO 8601 timestamp; None if there is none. A metadata field with such a literal does not bind to a TIMESTAMP
-    column, even where optimization took the comparison away.
+    full ISO 8601 timestamp; None if there is none. A field with such a literal does not bind to a TIMESTAMP column,
+    even where optimization took the comparison away.
     """
 
     field: Field

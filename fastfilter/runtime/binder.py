@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.types as pat
 
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
-from fastfilter.bytecode.opcodes import Opcode
+from fastfilter.bytecode.opcodes import OPCODES, Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
 from fastfilter.errors import BindError, nearest_name
 from fastfilter.runtime.arrow_types import is_instant, is_json, is_list, is_string, unsupported_part, value_type
@@ -50,13 +50,13 @@ def bind(program: Program, schema: pa.Schema, options: BindOptions) -> Binding:
 
     Raises:
         BindError: a built-in field has no column, a path is found in two columns, a column's type cannot be read, or a
-            TIMESTAMP metadata column is compared with something that is no timestamp.
+            TIMESTAMP column is compared with something that is no timestamp.
     """
     sources = tuple(_source(use, schema, options) for use in program.fields)
     for use, source in zip(program.fields, sources, strict=True):
         _check_type(program, use, source, schema)
     strict = options.on_invalid_json == "error" or options.record_json is not None
-    return Binding(_compare_instants(program, sources, schema), sources, schema, strict)
+    return Binding(_compare_instants(program, sources), sources, schema, strict)
 
 
 def _source(use: FieldUse, schema: pa.Schema, options: BindOptions) -> Source:
@@ -213,7 +213,7 @@ def _check_type(program: Program, use: FieldUse, source: Source, schema: pa.Sche
             column=column.name,
             type=str(column.type),
         )
-    if use.field.role is Role.METADATA and use.not_timestamp is not None and _holds_instants(source.type):
+    if use.not_timestamp is not None and _holds_instants(source.type):
         raise BindError(
             f"field {use.field.name!r} is compared with {use.not_timestamp}, but column {column.name!r} has type "
             f'{column.type}: give a full ISO 8601 timestamp such as "2026-07-01T00:00:00Z"',
@@ -227,16 +227,15 @@ def _holds_instants(type: pa.DataType) -> bool:
     return is_instant(type) or (is_list(type) and is_instant(value_type(type.value_type)))
 
 
-def _compare_instants(program: Program, sources: Sequence[Source], schema: pa.Schema) -> Program:
-    """The program with every test of a metadata field on a TIMESTAMP column turned into one of instants."""
+def _compare_instants(program: Program, sources: Sequence[Source]) -> Program:
+    """The program with every test of strings on a TIMESTAMP column turned into one of instants."""
     instructions = list(program.instructions)
     constants = list(program.constants)
     for position, instruction in enumerate(instructions):
-        if instruction.opcode < Opcode.EXISTS:
+        if OPCODES[instruction.opcode].constant is None:
             continue
-        source = sources[instruction.field]
-        role = program.fields[instruction.field].field.role
-        if role is not Role.METADATA or source.type is None or not _holds_instants(source.type):
+        type = sources[instruction.field].type
+        if type is None or not _holds_instants(type):
             continue
         changed = _instant_test(instruction, constants[instruction.argument])
         if changed is not None:
