@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["SEED_FILTER", "memories", "matching_memories"]
+__all__ = ["SEED_FILTER", "matching_memories", "memories"]
 
 SEED_FILTER = {
     "and": [
