@@ -15,7 +15,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any, NoReturn, ParamSpec
 
 import pyarrow as pa
@@ -63,13 +63,13 @@ FilterArgument = Annotated[
 Sources = Annotated[
     list[str],
     typer.Argument(
-        metavar="SOURCE...",
+        metavar="SOURCE",
         help="Files, folders or globs of Parquet, Arrow IPC, JSONL or CSV; - is standard input (JSONL).",
     ),
 ]
 OptionalSources = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[SOURCE]...", help="Files, folders or globs, as of run.", show_default=False),
+    typer.Argument(metavar="SOURCE", help="Files, folders or globs, as of run.", show_default=False),
 ]
 DialectOption = Annotated[
     str, typer.Option("--dialect", help=f"The filter's dialect: auto, {', '.join(DIALECTS)}.", metavar="NAME")
@@ -195,19 +195,21 @@ def run(
     if output not in (None, "-"):
         check_output(output, files)
     scan = Scan(flt, files, ScanOptions(names, limit, threads, metadata, fields, strict_json))
-    with _reported(scan, quiet, output):
+    started = time.perf_counter()
+    table = None
+    with _progress(scan, quiet):
         if output not in (None, "-"):
             write_file(scan, output)
         elif output is None and sys.stdout.isatty():
-            from rich.console import Console
+            from fastfilter.terminal import TableRows
 
-            from fastfilter.terminal import show_table
-
-            show_table(scan, Console())
+            table = TableRows(scan)
         else:
             write_lines(scan, sys.stdout.buffer)
             sys.stdout.buffer.flush()
-    return 0 if scan.rows_out else NOTHING_MATCHED
+    if table is not None:
+        table.show()
+    return _finished(scan, started, quiet, output)
 
 
 @app.command()
@@ -230,10 +232,11 @@ def count(
     flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, sources)
     files = find_files(sources, input_format)
     scan = Scan(flt, files, ScanOptions(None, None, threads, metadata, fields, strict_json))
-    with _reported(scan, quiet, None):
+    started = time.perf_counter()
+    with _progress(scan, quiet):
         scan.count()
-    print(scan.rows_out)
-    return 0 if scan.rows_out else NOTHING_MATCHED
+    print(scan.rows_out, flush=True)
+    return _finished(scan, started, quiet, None)
 
 
 @app.command()
@@ -367,24 +370,28 @@ def _names(columns: list[str] | None) -> tuple[str, ...] | None:
     return names
 
 
-@contextlib.contextmanager
-def _reported(scan: Scan, quiet: bool, output: str | None) -> Iterator[None]:
-    """Shows the progress of a scan on a terminal, and one line about it at the end."""
-    if quiet:
-        yield
-        return
-    started = time.perf_counter()
-    if sys.stderr.isatty():
-        from fastfilter.terminal import progress_shown
+def _progress(scan: Scan, quiet: bool) -> contextlib.AbstractContextManager[None]:
+    """Shows the progress of a scan, where there is a terminal to show it on."""
+    if quiet or not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    from fastfilter.terminal import progress_shown
 
-        with progress_shown(scan):
-            yield
-    else:
-        yield
-    seconds = time.perf_counter() - started
-    into = f" → {output}" if output not in (None, "-") else ""
-    rate = f", {scan.rows_in / seconds:,.0f} rows/s" if seconds > 0 else ""
-    print(f"{scan.rows_out:,} of {scan.rows_in:,} rows matched in {seconds:.2f} s{rate}{into}", file=sys.stderr)
+    return progress_shown(scan)
+
+
+def _finished(scan: Scan, started: float, quiet: bool, output: str | None) -> int:
+    """Says in one line what a scan did; its exit code."""
+    if not quiet:
+        seconds = time.perf_counter() - started
+        into = f" → {output}" if output not in (None, "-") else ""
+        print(
+            f"{scan.rows_out:,} of {scan.rows_in:,} rows matched in {seconds:.2f} s, "
+            f"{scan.rows_in / max(seconds, 1e-9):,.0f} rows/s{into}",
+            file=sys.stderr,
+        )
+        if scan.rows_out and scan.columns_missing:
+            print(f"note: no matching line has {', '.join(map(repr, sorted(scan.columns_missing)))}", file=sys.stderr)
+    return 0 if scan.rows_out else NOTHING_MATCHED
 
 
 def _terminate(number: int, _: object) -> NoReturn:

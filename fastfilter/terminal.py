@@ -7,6 +7,7 @@ import json
 import unicodedata
 from collections.abc import Iterator
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -18,35 +19,66 @@ from fastfilter.corpus.json_text import check_json_type, json_texts
 from fastfilter.corpus.reader import Piece
 from fastfilter.corpus.scan import Scan
 
-__all__ = ["progress_shown", "show_table"]
+__all__ = ["TableRows", "progress_shown"]
 
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 300
-_COLUMN_WIDTH = 12
+_COLUMN_WIDTH = 14
+_BORDER = 3
 
 
-def show_table(scan: Scan, console: Console) -> None:
-    """Runs a scan and shows the first of its matching rows; says how many more there are."""
-    rows: list[dict[str, str]] = []
-    for piece in scan.matches():
-        if len(rows) < _SHOWN_ROWS:
-            rows.extend(_cells(piece.first(_SHOWN_ROWS - len(rows))))
-    if not rows:
-        return
-    names = list(scan.options.columns or dict.fromkeys(name for row in rows for name in row))
-    shown = names[: max(2, console.width // _COLUMN_WIDTH)]
-    table = Table(header_style="bold", row_styles=("", "dim"))
-    for name in shown:
-        table.add_column(Text(_clean(name)), no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        table.add_row(*(Text(_clean(row.get(name, ""))) for name in shown))
-    console.print(table)
-    if len(shown) < len(names):
-        hidden = ", ".join(_clean(name) for name in names[len(shown) :])
-        console.print(Text(f"not shown: {hidden} (--columns chooses)", style="dim"))
-    if scan.rows_out > len(rows):
-        more = scan.rows_out - len(rows)
-        console.print(Text(f"… and {more:,} more rows; -o FILE writes them all", style="dim"))
+class TableRows:
+    """The first of a scan's matching rows, to be shown when it is done.
+
+    Making it runs the scan.
+    """
+
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+        self._rows: list[dict[str, str]] = []
+        for piece in scan.matches():
+            if len(self._rows) < _SHOWN_ROWS:
+                self._rows.extend(_cells(piece.first(_SHOWN_ROWS - len(self._rows))))
+
+    def show(self) -> None:
+        """Shows them as a table on standard output, and says what is not shown."""
+        if not self._rows:
+            return
+        console = Console()
+        names = list(self._scan.options.columns or dict.fromkeys(name for row in self._rows for name in row))
+        wanted = [max(cell_len(_clean(row.get(name, ""))) for row in (*self._rows, {name: name})) for name in names]
+        widths = _widths(wanted, console.width - 1)
+        table = Table(header_style="bold")
+        for name, width in zip(names, widths, strict=False):
+            table.add_column(Text(_clean(name)), width=width, no_wrap=True, overflow="ellipsis")
+        num_shown = len(widths)
+        for row in self._rows:
+            table.add_row(*(Text(_clean(row.get(name, ""))) for name in names[:num_shown]))
+        console.print(table)
+        if num_shown < len(names):
+            hidden = ", ".join(_clean(name) for name in names[num_shown:])
+            console.print(Text(f"not shown: {hidden} (--columns chooses)", style="dim"))
+        if self._scan.rows_out > len(self._rows):
+            more = self._scan.rows_out - len(self._rows)
+            console.print(Text(f"… and {more:,} more rows; -o FILE writes them all", style="dim"))
+
+
+def _widths(wanted: list[int], room: int) -> list[int]:
+    """The widths of as many columns as there is room for: each what it wants or a little, the rest shared evenly."""
+    widths: list[int] = []
+    for want in wanted:
+        width = min(want, _COLUMN_WIDTH)
+        if widths and width + _BORDER > room:
+            break
+        widths.append(width)
+        room -= width + _BORDER
+    wider = [number for number, width in enumerate(widths) if wanted[number] > width]
+    for place, number in enumerate(sorted(wider, key=lambda number: wanted[number])):
+        share = max(0, room) // (len(wider) - place)
+        more = min(share, wanted[number] - widths[number])
+        widths[number] += more
+        room -= more
+    return widths
 
 
 def _cells(piece: Piece) -> Iterator[dict[str, str]]:

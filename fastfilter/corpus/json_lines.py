@@ -64,12 +64,17 @@ def _end_of_nested(line: str, start: int) -> int:
     raise AssertionError("the line is well-formed")
 
 
-def project(lines: pa.LargeStringArray, columns: Iterable[str]) -> bytes:
-    """The lines with only these members, in this order, their values as they are spelled; a line's end after each."""
+def project(lines: pa.LargeStringArray, columns: Iterable[str], missing: set[str]) -> bytes:
+    """The lines with only these members, in this order, their values as they are spelled; a line's end after each.
+
+    Columns that some line has are taken out of ``missing``.
+    """
     keys = {name: json.dumps(name, ensure_ascii=False) for name in columns}
     projected = []
     for line in lines.to_pylist():
         found = members(line)
+        if missing:
+            missing.difference_update(found)
         inner = ",".join(f"{key}:{found[name]}" for name, key in keys.items() if name in found)
         projected.append("{" + inner + "}\n")
     return "".join(projected).encode()
@@ -89,6 +94,10 @@ class LineColumns:
         self._metadata = metadata
         self._only = columns is not None
         self._kinds: dict[str, Kinds] = dict.fromkeys(columns or (), Kinds.NONE)
+
+    def values_missing(self) -> set[str]:
+        """The columns without a value so far; metadata is not looked at."""
+        return {name for name, kinds in self._kinds.items() if not kinds and name != self._metadata}
 
     @property
     def schema(self) -> pa.Schema:

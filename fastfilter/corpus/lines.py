@@ -37,31 +37,32 @@ def read_lines(stream: ByteStream, block_bytes: int) -> Iterator[tuple[pa.Record
         1. A byte order mark at the start is no part of the first line. The text is not checked to be UTF-8.
     """
     next_line = 1
-    pieces: list[bytes] = []  # of a line whose end is not read yet
-    block = stream.read(block_bytes)
-    block = block.removeprefix(_BYTE_ORDER_MARK)
-    while block:
-        end = block.rfind(b"\n") + 1
-        if end:
-            batch, numbers, num_lines = _cut(b"".join((*pieces, block[:end])), next_line)
-            next_line += num_lines
-            pieces.clear()
-            if batch.num_rows:
-                yield batch, numbers
-        if end < len(block):
-            pieces.append(block[end:])
-        block = stream.read(block_bytes)
-    if pieces:
-        batch, numbers, _ = _cut(b"".join(pieces), next_line)
+    for text in _whole_lines(stream, block_bytes):
+        batch, numbers, num_lines = _cut(text.removeprefix(_BYTE_ORDER_MARK) if next_line == 1 else text, next_line)
+        next_line += num_lines
         if batch.num_rows:
             yield batch, numbers
+
+
+def _whole_lines(stream: ByteStream, block_bytes: int) -> Iterator[bytes]:
+    """The stream in parts that end where a line does."""
+    pieces: list[bytes] = []  # of a line whose end is not read yet
+    while block := stream.read(block_bytes):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*pieces, block[:end]))
+            pieces.clear()
+        if end < len(block):
+            pieces.append(block[end:])
+    if pieces:
+        yield b"".join(pieces)
 
 
 def _cut(text: bytes, first_line: int) -> tuple[pa.RecordBatch, Numbers, int]:
     """Cuts text after every newline: the lines that are not blank, their numbers, and how many lines there are."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n")) + 1
-    if not text.endswith(b"\n"):
+    if text and not text.endswith(b"\n"):
         ends = np.append(ends, len(text))
     offsets = np.zeros(len(ends) + 1, np.int64)
     offsets[1:] = ends

@@ -37,6 +37,7 @@ class JsonLines:
 
     def __init__(self, scan: Scan) -> None:
         self._options = scan.options
+        self._missing = scan.columns_missing
         for schema in scan.schemas:
             for field in schema or ():
                 check_json_type(field.type, field.name)
@@ -45,7 +46,7 @@ class JsonLines:
         """The piece as bytes, in parts."""
         columns = self._options.columns
         if piece.is_lines:
-            yield lines_of(piece.batch) if columns is None else project(piece.batch.column(0), columns)
+            yield lines_of(piece.batch) if columns is None else project(piece.batch.column(0), columns, self._missing)
             return
         for start in range(0, piece.batch.num_rows, _JSON_ROWS):
             rows = json_rows(piece.batch.slice(start, _JSON_ROWS), self._options.metadata)
@@ -94,6 +95,7 @@ def _write_by_way_of_spool(scan: Scan, path: str, temporary: str, format: Format
     with tempfile.TemporaryFile(dir=os.path.dirname(temporary)) as spool:
         for piece in scan.matches():
             _spool(line_columns.split(piece) if piece.is_lines else piece.batch, piece, spool)
+        scan.columns_missing &= line_columns.values_missing()
         schemas = [
             (file.path, line_columns.schema if schema is None else schema)
             for file, schema in zip(scan.files, scan.schemas, strict=True)

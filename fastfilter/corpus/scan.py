@@ -61,6 +61,7 @@ class Scan:
         rows_in: rows read so far.
         rows_out: rows that matched so far.
         bytes_in: bytes of the files read so far.
+        columns_missing: chosen columns that no line had so far; other files are refused if they do not have them.
 
     Raises:
         DataError: a file cannot be read.
@@ -72,6 +73,7 @@ class Scan:
         self.files = list(files)
         self.rows_in = self.rows_out = self.bytes_in = 0
         self.num_bytes = sum(file.num_bytes for file in files)
+        self.columns_missing = set(options.columns or ()) if all(f.format is Format.JSONL for f in files) else set()
         self.on_progress: Callable[[], None] = lambda: None
         self._filter = flt
         self._line_filter = flt.bind_record_json(LINE_COLUMN)
