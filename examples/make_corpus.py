@@ -52,6 +52,7 @@ _SENTENCES = (
 _WORDS = _SENTENCES.split()
 _MEMORY_TYPES = ("fact", "preference", "decision", "identity", "event", "observation", "goal", "todo")
 _CHANNELS = ("support", "sales", "email", "chat", "phone", "web")
+_REPEATED = ("user_id", "agent_id", "memory_type", "subject", "attribute")
 _LABELS = ("vip", "eu", "billing", "urgent", "trial")
 
 
@@ -152,7 +153,10 @@ def make_folder(folder: pathlib.Path, num_bytes: int, num_files: int = 8) -> Non
     num_rows = 0
     for number in range(num_files):
         path = folder / f"memories-{number:03}.parquet"
-        with open(path, "wb") as opened, pq.ParquetWriter(opened, MEMORY_SCHEMA) as writer:
+        # Texts are stored plainly: repeated as they are here, a dictionary or compression would make them far smaller
+        # than those of a real corpus, and the folder would hold many times the rows.
+        options: dict[str, Any] = {"compression": "none", "use_dictionary": list(_REPEATED)}
+        with open(path, "wb") as opened, pq.ParquetWriter(opened, MEMORY_SCHEMA, **options) as writer:
             while opened.tell() < num_bytes / num_files:
                 rows = base.take(pa.array(choose.integers(0, len(base), 50_000)))
                 ids = pa.array([f"mem_{row:09}" for row in range(num_rows, num_rows + len(rows))])

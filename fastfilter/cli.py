@@ -400,6 +400,8 @@ def _terminate(number: int, _: object) -> NoReturn:
 
 def main() -> None:
     """The entry point."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - closed by who started us
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminate)
     sys.setrecursionlimit(5_000)  # JSON text may nest to 1,024
