@@ -12,11 +12,50 @@ from libc.string cimport memcpy, memmove, memset
 from generated.opcodes cimport *
 from kernels cimport *
 
+import os
 import struct
 
 from fastfilter.errors import DataError
 
-__all__ = ["AttachedBatch", "BoundProgram"]
+__all__ = ["AttachedBatch", "BoundProgram", "target", "targets", "use_target"]
+
+
+def targets():
+    """The names of the CPU targets that were compiled in and that this machine can run, the best first."""
+    cdef int number = 0
+    names = []
+    while ff_target_at(number) != NULL:
+        if ff_target_runs(ff_target_at(number)):
+            names.append(ff_target_at(number).name.decode())
+        number += 1
+    return names
+
+
+def target():
+    """The name of the CPU target whose kernels programs are bound to."""
+    return ff_target_in_use.name.decode()
+
+
+def use_target(name):
+    """Binds programs to the kernels of a target from now on; those that are bound already keep theirs.
+
+    Raises:
+        ValueError: there is no such target, or this machine cannot run it.
+    """
+    global ff_target_in_use
+    cdef int number = 0
+    while ff_target_at(number) != NULL:
+        if ff_target_runs(ff_target_at(number)) and ff_target_at(number).name.decode() == name:
+            ff_target_in_use = ff_target_at(number)
+            return
+        number += 1
+    raise ValueError(f"there is no CPU target {name!r} that this machine can run; it can run {', '.join(targets())}")
+
+
+try:
+    use_target(os.environ.get("FASTFILTER_CPU") or targets()[0])
+except ValueError as error:
+    raise ImportError(f"FASTFILTER_CPU: {error}") from None
 
 cdef struct Instruction:
     int opcode
@@ -106,7 +145,7 @@ cdef class BoundProgram:
     def __dealloc__(self):
         cdef int32_t at
         for at in range(self.num_tests):
-            ff_json_pattern_free(self.tests[at].constant.pattern)
+            ff_test_free(&self.tests[at])
         for at in range(self.num_groups):
             ff_json_paths_free(self.groups[at].paths)
         for at in range(self.num_columns):
@@ -200,6 +239,8 @@ cdef class BoundProgram:
             else:
                 raise ValueError("a test names no source")
             self.read_constant(&test.constant, constant)
+            if not ff_test_prepare(test):
+                raise MemoryError
             if opcode == FF_OP_JSON_CONTAINS and test.constant.pattern == NULL:
                 raise ValueError("a test of containment has no JSON value")
             if group < 0 <= test.source.column and ff_test_reads_whole(test, ff_type_decoded(test.source.type)):

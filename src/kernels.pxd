@@ -66,7 +66,15 @@ cdef extern from "fastfilter/json.h" nogil:
     bint ff_json_paths_add(ff_json_paths *paths, const ff_bytes *keys, int num_keys, int slot)
     void ff_json_paths_free(ff_json_paths *paths)
     ff_json_pattern *ff_json_pattern_new(ff_bytes json)
-    void ff_json_pattern_free(ff_json_pattern *pattern)
+
+
+cdef extern from "fastfilter/target.h" nogil:
+    ctypedef struct ff_target:
+        const char *name
+
+    const ff_target *ff_target_in_use
+    const ff_target *ff_target_at(int number)
+    bint ff_target_runs(const ff_target *target)
 
 
 cdef extern from "fastfilter/tests.h" nogil:
@@ -146,6 +154,8 @@ cdef extern from "fastfilter/tests.h" nogil:
 
     bint ff_group_bind(ff_group *group, ff_type *column, int32_t *num_slots)
     bint ff_test_reads_whole(const ff_test *test, const ff_type *type)
+    bint ff_test_prepare(ff_test *test)
+    void ff_test_free(ff_test *test)
     bint ff_test_bind(ff_test *test)
     void ff_place_find(ff_place *place, const ff_source *source, const ff_view *column, ff_validity *validities)
     bint ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32_t num_tests, int64_t num_rows,

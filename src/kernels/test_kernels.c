@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fastfilter/tests.h"
+#include "fastfilter/target.h"
 
 static bool never(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     (void)test, (void)view, (void)index, (void)run;
@@ -109,46 +109,62 @@ static void kernel_direct(const ff_test *test, const ff_batch *batch, int64_t fi
     add_nulls(test, num_rows, destination, run);
 }
 
-/* The verdicts on a dictionary's entries, or NULL: it has more entries than the run has rows (or there is no memory, and
- * every row is decided afresh). */
-static uint8_t *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
-    if (dictionary->length > run->num_rows) {
-        return NULL;
+/* Bytes of an integer. */
+static int64_t width_of(ff_type_id id) {
+    switch (id) {
+    case FF_TYPE_INT8:
+    case FF_TYPE_UINT8: return 1;
+    case FF_TYPE_INT16:
+    case FF_TYPE_UINT16: return 2;
+    case FF_TYPE_INT32:
+    case FF_TYPE_UINT32: return 4;
+    default: return 8;
     }
-    if (run->verdicts[test->number] == NULL) {
-        run->verdicts[test->number] = calloc((size_t)dictionary->length + 1, 1);
-    }
-    return run->verdicts[test->number];
 }
 
-/* A dictionary: each entry that occurs is decided once. */
+/* The verdicts on all of a dictionary's entries, decided when the run first asks; NULL if it has more entries than the
+ * run has rows (or there is no memory), so that those that occur are to be decided one by one. */
+static const uint8_t *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
+    uint8_t *verdicts = run->verdicts[test->number];
+    if (verdicts == NULL && dictionary->length <= run->num_rows) {
+        verdicts = calloc((size_t)dictionary->length + 1, 1);
+        for (int64_t entry = 0; verdicts != NULL && entry < dictionary->length; entry++) {
+            verdicts[entry] = decide(test, dictionary, entry, run);
+        }
+        run->verdicts[test->number] = verdicts;
+    }
+    return verdicts;
+}
+
+/* A dictionary: each entry is decided once. */
 static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                               const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
     const ff_view *dictionary = ff_child(place->view, 0);
     split_nulls(place, first_row, num_rows, source, run);
-    uint8_t *verdicts = verdicts_of(test, dictionary, run);
+    const uint8_t *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
-    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
-        uint64_t found = 0;
-        for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
-            int bit = ff_first_bit(left);
-            int64_t entry = ff_dictionary_entry(place->view, first + 64 * word + bit, &run->fault);
-            if (entry < 0) {
-                return;
-            }
-            bool answer;
-            if (verdicts == NULL) {
-                answer = decide(test, dictionary, entry, run);
-            } else {
-                if (verdicts[entry] == 0) {
-                    verdicts[entry] = (uint8_t)(1 + decide(test, dictionary, entry, run));
-                }
-                answer = verdicts[entry] == 2;
-            }
-            found |= (uint64_t)answer << bit;
+    if (verdicts != NULL) {
+        ff_type_id id = place->view->type->index_id;
+        const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
+        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, run->candidates,
+                                               destination)) {
+            ff_fault_data(&run->fault, "a dictionary index is out of range");
+            return;
         }
-        destination[word] = found;
+    } else {
+        for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
+            uint64_t found = 0;
+            for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+                int bit = ff_first_bit(left);
+                int64_t entry = ff_dictionary_entry(place->view, first + 64 * word + bit, &run->fault);
+                if (entry < 0) {
+                    return;
+                }
+                found |= (uint64_t)decide(test, dictionary, entry, run) << bit;
+            }
+            destination[word] = found;
+        }
     }
     add_nulls(test, num_rows, destination, run);
 }
@@ -213,6 +229,24 @@ static ff_matches *equals(const ff_type *type) {
     return ff_type_is_string(type) ? ff_equals_string : never;
 }
 
+static ff_dense *dense_equals(const ff_test *test, ff_type_id id) {
+    const ff_constant *constant = &test->constant;
+    if (id != FF_TYPE_STRING && id != FF_TYPE_LARGE_STRING) {
+        return ff_target_in_use->numbers[id];
+    }
+    if (constant->num_instants > 0 || constant->num_strings == 0 ||
+        (constant->num_strings > 1 && constant->set.places == NULL)) {
+        return NULL;
+    }
+    return id == FF_TYPE_STRING ? ff_target_in_use->string_equals : ff_target_in_use->large_string_equals;
+}
+
+static ff_dense *dense_find(ff_type_id id) {
+    return id == FF_TYPE_STRING         ? ff_target_in_use->string_find
+           : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_find
+                                        : NULL;
+}
+
 /* Chooses `matches`, `element` and `dense` for a plain type. */
 static void choose(ff_test *test, ff_type *type) {
     bool string = ff_type_is_string(type);
@@ -230,19 +264,19 @@ static void choose(ff_test *test, ff_type *type) {
             test->element = equals(element);
         } else if (!list && test->elements != FF_ELEMENTS_ONLY) {
             test->matches = equals(type);
-            test->dense = type->id == FF_TYPE_BOOL ? ff_equals_bool_dense : ff_number_dense(type->id);
+            test->dense = type->id == FF_TYPE_BOOL ? ff_equals_bool_dense : dense_equals(test, type->id);
         }
         break;
     case FF_OP_NUMBER_RANGE:
         if (is_number(type->id)) {
             test->matches = ff_number_matches(type->id);
-            test->dense = ff_number_dense(type->id);
+            test->dense = ff_target_in_use->numbers[type->id];
         }
         break;
     case FF_OP_TIMESTAMP_RANGE:
         if (is_instant(type->id)) {
             test->matches = ff_number_matches(type->id);
-            test->dense = ff_number_dense(type->id);
+            test->dense = ff_target_in_use->numbers[type->id];
         } else if (string) {
             test->matches = ff_string_instant;
         }
@@ -254,6 +288,7 @@ static void choose(ff_test *test, ff_type *type) {
             test->element = ff_equals_string;
         } else if (string) {
             test->matches = ff_string_contains;
+            test->dense = dense_find(type->id);
         }
         break;
     case FF_OP_CONTAINS_IGNORE_CASE:
@@ -262,11 +297,13 @@ static void choose(ff_test *test, ff_type *type) {
             test->element = ff_string_equals_ignore_case;
         } else if (string) {
             test->matches = ff_string_contains_ignore_case;
+            test->dense = dense_find(type->id);
         }
         break;
     case FF_OP_TEXT_EQUALS_ANY:
         if (!list && type->id != FF_TYPE_STRUCT && type->id != FF_TYPE_MAP) {
             test->matches = ff_text_equals;
+            test->dense = string ? dense_equals(test, type->id) : NULL;
         } else if (test->constant.has_container) {
             test->matches = ff_json_text_equals;
         }
@@ -276,7 +313,7 @@ static void choose(ff_test *test, ff_type *type) {
         if (test->matches == NULL) {
             test->matches = never;
         } else if (type->id == FF_TYPE_FLOAT64) {
-            test->dense = ff_number_dense(type->id);
+            test->dense = ff_target_in_use->numbers[type->id];
         }
         break;
     case FF_OP_JSON_CONTAINS: test->matches = ff_json_contains_typed; break;
@@ -301,6 +338,19 @@ bool ff_test_reads_whole(const ff_test *test, const ff_type *type) {
     bool asks_elements = (test->opcode == FF_OP_EQUALS_ANY && test->elements != FF_ELEMENTS_NEVER) ||
                          test->opcode == FF_OP_CONTAINS || test->opcode == FF_OP_CONTAINS_IGNORE_CASE;
     return renders || (asks_elements && ff_type_is_list(type));
+}
+
+bool ff_test_prepare(ff_test *test) {
+    ff_constant *constant = &test->constant;
+    if (test->opcode == FF_OP_CONTAINS || test->opcode == FF_OP_CONTAINS_IGNORE_CASE) {
+        constant->anchors = ff_anchors_of(constant->text, test->opcode == FF_OP_CONTAINS_IGNORE_CASE);
+    }
+    return constant->num_strings <= 1 || ff_string_set_new(&constant->set, constant->strings, constant->num_strings);
+}
+
+void ff_test_free(ff_test *test) {
+    ff_json_pattern_free(test->constant.pattern);
+    ff_string_set_free(&test->constant.set);
 }
 
 bool ff_test_bind(ff_test *test) {

@@ -1,4 +1,4 @@
-/* Numbers and instants of every width against closed intervals, one at a time and 64 at a time. */
+/* Numbers and instants of every width against closed intervals, one at a time. */
 #include "fastfilter/tests.h"
 #include "fastfilter/text.h"
 
@@ -67,53 +67,11 @@ static bool decimal256_matches(const ff_test *test, const ff_view *view, int64_t
     return in_wides(&test->constant, (const uint64_t *)view->values + 4 * (view->offset + index), 4);
 }
 
-/* 64 bytes of 0 or 1 as the bits of a word: the multiplication moves eight of them into one byte. */
-static inline uint64_t pack(const uint8_t *flags) {
-    uint64_t bits = 0;
-    for (int byte = 0; byte < 8; byte++) {
-        uint64_t eight = 0;
-        for (int bit = 0; bit < 8; bit++) {
-            eight |= (uint64_t)flags[8 * byte + bit] << (8 * bit);
-        }
-        bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << (8 * byte);
-    }
-    return bits;
-}
-
-/* Fewer candidates of 64 than these are looked at one by one. */
-#define FEW 12
-
-/* TYPE is what the column stores, VALUE what it is compared as, in the intervals FIELD. With one interval, a word with
- * many candidates compares all of its 64 values: the loop has no branch, and the compiler makes it wide. */
+/* TYPE is what the column stores, VALUE what it is compared as, in the intervals FIELD. */
 #define DEFINE_NUMBERS(NAME, TYPE, VALUE, FIELD, LOAD)                                                                 \
     static bool NAME##_matches(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {                 \
         (void)run;                                                                                                     \
         return in_##FIELD(&test->constant, (VALUE)LOAD(((const TYPE *)view->values)[view->offset + index]));           \
-    }                                                                                                                  \
-                                                                                                                       \
-    static void NAME##_dense(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,                \
-                             const uint64_t *candidates, uint64_t *destination, ff_run *run) {                         \
-        (void)run;                                                                                                     \
-        const TYPE *values = (const TYPE *)view->values + view->offset + first;                                        \
-        bool one = test->constant.num_##FIELD == 1;                                                                    \
-        VALUE lower = one ? test->constant.FIELD[0].lower : 0, upper = one ? test->constant.FIELD[0].upper : 0;        \
-        for (int64_t word = 0; word < ff_num_words(num_rows); word++, values += 64) {                                  \
-            uint64_t left = candidates[word], found = 0;                                                               \
-            if (one && num_rows - 64 * word >= 64 && __builtin_popcountll(left) > FEW) {                               \
-                uint8_t flags[64];                                                                                     \
-                for (int row = 0; row < 64; row++) {                                                                   \
-                    VALUE value = (VALUE)LOAD(values[row]);                                                            \
-                    flags[row] = (uint8_t)((value >= lower) & (value <= upper));                                       \
-                }                                                                                                      \
-                found = pack(flags) & left;                                                                            \
-            } else {                                                                                                   \
-                for (; left != 0; left &= left - 1) {                                                                  \
-                    int row = ff_first_bit(left);                                                                      \
-                    found |= (uint64_t)in_##FIELD(&test->constant, (VALUE)LOAD(values[row])) << row;                   \
-                }                                                                                                      \
-            }                                                                                                          \
-            destination[word] = found;                                                                                 \
-        }                                                                                                              \
     }
 
 #define PLAIN(value) (value)
@@ -129,39 +87,28 @@ DEFINE_NUMBERS(float16, uint16_t, double, doubles, ff_half_to_double)
 DEFINE_NUMBERS(float32, float, double, doubles, PLAIN)
 DEFINE_NUMBERS(float64, double, double, doubles, PLAIN)
 
-#define EACH_NUMBER(TYPE, SUFFIX)                                                                                      \
-    switch (TYPE) {                                                                                                    \
-    case FF_TYPE_INT8: return int8_##SUFFIX;                                                                           \
-    case FF_TYPE_INT16: return int16_##SUFFIX;                                                                         \
-    case FF_TYPE_INT32:                                                                                                \
-    case FF_TYPE_DATE32:                                                                                               \
-    case FF_TYPE_DECIMAL32: return int32_##SUFFIX;                                                                     \
-    case FF_TYPE_INT64:                                                                                                \
-    case FF_TYPE_DATE64:                                                                                               \
-    case FF_TYPE_TIMESTAMP:                                                                                            \
-    case FF_TYPE_DECIMAL64: return int64_##SUFFIX;                                                                     \
-    case FF_TYPE_UINT8: return uint8_##SUFFIX;                                                                         \
-    case FF_TYPE_UINT16: return uint16_##SUFFIX;                                                                       \
-    case FF_TYPE_UINT32: return uint32_##SUFFIX;                                                                       \
-    case FF_TYPE_UINT64: return uint64_##SUFFIX;                                                                       \
-    case FF_TYPE_FLOAT16: return float16_##SUFFIX;                                                                     \
-    case FF_TYPE_FLOAT32: return float32_##SUFFIX;                                                                     \
-    case FF_TYPE_FLOAT64: return float64_##SUFFIX;                                                                     \
-    default: return NULL;                                                                                              \
-    }
-
-ff_dense *ff_number_dense(ff_type_id id) {
-    EACH_NUMBER(id, dense)
-}
-
 ff_matches *ff_number_matches(ff_type_id id) {
-    if (id == FF_TYPE_DECIMAL128) {
-        return decimal128_matches;
+    switch (id) {
+    case FF_TYPE_INT8: return int8_matches;
+    case FF_TYPE_INT16: return int16_matches;
+    case FF_TYPE_INT32:
+    case FF_TYPE_DATE32:
+    case FF_TYPE_DECIMAL32: return int32_matches;
+    case FF_TYPE_INT64:
+    case FF_TYPE_DATE64:
+    case FF_TYPE_TIMESTAMP:
+    case FF_TYPE_DECIMAL64: return int64_matches;
+    case FF_TYPE_UINT8: return uint8_matches;
+    case FF_TYPE_UINT16: return uint16_matches;
+    case FF_TYPE_UINT32: return uint32_matches;
+    case FF_TYPE_UINT64: return uint64_matches;
+    case FF_TYPE_FLOAT16: return float16_matches;
+    case FF_TYPE_FLOAT32: return float32_matches;
+    case FF_TYPE_FLOAT64: return float64_matches;
+    case FF_TYPE_DECIMAL128: return decimal128_matches;
+    case FF_TYPE_DECIMAL256: return decimal256_matches;
+    default: return NULL;
     }
-    if (id == FF_TYPE_DECIMAL256) {
-        return decimal256_matches;
-    }
-    EACH_NUMBER(id, matches)
 }
 
 /* A number's text read as a double. Of an integer or a double that is the value rounded to a double; of narrower floats

@@ -70,7 +70,8 @@ typedef enum {
     FF_TYPE_STRUCT,
     FF_TYPE_MAP,
     FF_TYPE_DICTIONARY,     /* child 0: the values */
-    FF_TYPE_RUN_END_ENCODED /* child 0: the run ends, child 1: the values */
+    FF_TYPE_RUN_END_ENCODED, /* child 0: the run ends, child 1: the values */
+    FF_NUM_TYPES
 } ff_type_id;
 
 /* Types nest at most this deep; what lies deeper is unsupported. */

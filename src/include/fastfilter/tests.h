@@ -3,6 +3,8 @@
 #ifndef FASTFILTER_TESTS_H
 #define FASTFILTER_TESTS_H
 
+#include <string.h>
+
 #include "fastfilter/arrow.h"
 #include "fastfilter/json.h"
 #include "generated/opcodes.h"
@@ -28,6 +30,37 @@ typedef struct {
     int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
 } ff_instant_interval;
 
+/* A set of strings, by hash: the first and the last eight bytes and the length tell strings of up to 16 bytes apart. */
+typedef struct {
+    uint64_t head, tail;
+    int64_t length; /* -1: the place is free */
+    const uint8_t *data;
+} ff_string_place;
+
+typedef struct {
+    uint64_t lengths;  /* bit n: some string has n bytes; bit 63: or more */
+    uint64_t multiplier;
+    int shift;
+    uint64_t last_place; /* places are a power of two, less one */
+    ff_string_place *places; /* NULL: there is no such set */
+} ff_string_set;
+
+/* Builds the set; it points to the strings' bytes. False if there is no memory. A set whose strings were chosen to
+ * collide is not built: `places` stays NULL, and the strings are to be looked up by binary search. */
+bool ff_string_set_new(ff_string_set *set, const ff_bytes *strings, int32_t num_strings);
+void ff_string_set_free(ff_string_set *set);
+
+/* The two rarest bytes of a needle, as English text and JSON go, and where they stand in it. */
+typedef struct {
+    int64_t first, second;
+    uint8_t first_byte, second_byte;
+    uint8_t first_fold, second_fold; /* 0x20 where the byte is a letter and case is ignored */
+    bool high;                       /* some byte of the needle is not ASCII */
+} ff_anchors;
+
+/* The anchors of a needle that is not empty; of the empty one, zeroes. */
+ff_anchors ff_anchors_of(ff_bytes needle, bool ignore_case);
+
 /* What a test compares with. Immutable; whoever bound the test owns what it points to. */
 typedef struct {
     bool has_null, has_false, has_true;
@@ -38,6 +71,8 @@ typedef struct {
     const ff_wide_interval *wides;
     const ff_instant_interval *instants; /* for strings that spell one */
     const ff_bytes *strings;             /* by length, then by bytes */
+    ff_string_set set;                   /* of several strings */
+    ff_anchors anchors;                  /* of `text`, where it is searched for */
     ff_bytes text;                       /* to search for (lower-cased if case is ignored), or a bound */
     bool below, at, above;               /* which side of the bound a string may lie on */
     bool has_container;                  /* some string may be the text of an array or object */
@@ -87,6 +122,9 @@ struct ff_test {
     ff_kernel *kernel;
 };
 
+/* Prepares what is looked for in a constant: its set of strings, its anchors. False if there is no memory. */
+bool ff_test_prepare(ff_test *test);
+void ff_test_free(ff_test *test);
 /* Chooses the kernel by the source's type, once. False if values of the type cannot be read. */
 bool ff_test_bind(ff_test *test);
 /* Whether a test on a type reads more than the value's own place: elements, children, keys. */
@@ -128,7 +166,7 @@ struct ff_run {
     int64_t morsel_rows; /* room in row sets and groups */
     uint64_t *candidates;
     uint64_t *nulls;
-    uint8_t **verdicts; /* by test: on each entry of its dictionary, 0 until asked, 1 no, 2 yes */
+    uint8_t **verdicts; /* by test: on each entry of its dictionary, and 0 behind the last; NULL until asked */
     const ff_group *groups;
     ff_group_run *group_runs;
     ff_buffer text, other, keys;
@@ -150,7 +188,6 @@ void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_ro
 
 /* Kernels and their parts, by file. */
 ff_matches *ff_number_matches(ff_type_id id); /* on intervals: numbers and instants; NULL for other types */
-ff_dense *ff_number_dense(ff_type_id id);
 ff_matches *ff_text_number_matches(ff_type_id id); /* NULL for types whose text is never a number */
 ff_matches ff_equals_bool, ff_equals_string, ff_string_instant, ff_string_bound, ff_string_contains;
 ff_matches ff_string_contains_ignore_case, ff_string_equals_ignore_case, ff_text_equals, ff_json_text_equals;
@@ -170,6 +207,32 @@ bool ff_equal_bytes(ff_bytes left, ff_bytes right);
 /* The first bit of a word that is not zero. */
 static inline int ff_first_bit(uint64_t word) {
     return __builtin_ctzll(word);
+}
+
+static inline uint64_t ff_string_hash(const ff_string_set *set, uint64_t head, uint64_t tail, int64_t length) {
+    uint64_t mixed = (head ^ (tail << 32 | tail >> 32) ^ (uint64_t)length) * set->multiplier;
+    return (mixed ^ mixed >> 29) * set->multiplier >> set->shift;
+}
+
+/* Whether a string is in a set; `head` is its first eight bytes, or all of them. */
+static inline bool ff_string_set_has(const ff_string_set *set, const uint8_t *data, int64_t length, uint64_t head) {
+    if (!(set->lengths >> (length < 63 ? length : 63) & 1)) {
+        return false;
+    }
+    uint64_t tail = 0;
+    if (length > 8) {
+        memcpy(&tail, data + length - 8, 8);
+    }
+    for (uint64_t place = ff_string_hash(set, head, tail, length);; place = (place + 1) & set->last_place) {
+        const ff_string_place *at = &set->places[place];
+        if (at->length < 0) {
+            return false;
+        }
+        if (at->head == head && at->tail == tail && at->length == length &&
+            (length <= 16 || memcmp(at->data + 8, data + 8, (size_t)length - 16) == 0)) {
+            return true;
+        }
+    }
 }
 
 static inline int64_t ff_num_words(int64_t num_rows) {
