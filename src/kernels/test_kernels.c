@@ -20,21 +20,6 @@ static void dense_always(const ff_test *test, const ff_view *view, int64_t first
     memmove(destination, candidates, 8 * (size_t)ff_num_words(num_rows));
 }
 
-static bool any_element(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
-    int64_t start, stop;
-    ff_elements_at(view, index, &start, &stop, &run->fault);
-    for (int64_t element = start; element < stop; element++) {
-        const ff_view *at = ff_child(view, 0);
-        int64_t at_index = element;
-        bool equal = ff_decode(&at, &at_index, &run->fault) == FF_AT_VALUE ? test->element(test, at, at_index, run)
-                                                                          : test->constant.has_null;
-        if (equal) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The answer on the value of an encoded array at an index. */
 static bool decide(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     return ff_decode(&view, &index, &run->fault) == FF_AT_VALUE ? test->matches(test, view, index, run) : test->on_null;
@@ -241,6 +226,13 @@ static ff_dense *dense_equals(const ff_test *test, ff_type_id id) {
     return id == FF_TYPE_STRING ? ff_target_in_use->string_equals : ff_target_in_use->large_string_equals;
 }
 
+/* Lists whose elements are plain and lie in the order of the lists. */
+static ff_dense *dense_any(const ff_type *list) {
+    ff_type_id element = list->children[0]->id;
+    bool plain = element != FF_TYPE_DICTIONARY && element != FF_TYPE_RUN_END_ENCODED && element != FF_TYPE_NULL;
+    return plain && (list->id == FF_TYPE_LIST || list->id == FF_TYPE_LARGE_LIST) ? ff_any_element_dense : NULL;
+}
+
 static ff_dense *dense_find(ff_type_id id) {
     return id == FF_TYPE_STRING         ? ff_target_in_use->string_find
            : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_find
@@ -260,8 +252,10 @@ static void choose(ff_test *test, ff_type *type) {
         break;
     case FF_OP_EQUALS_ANY:
         if (list && test->elements != FF_ELEMENTS_NEVER) {
-            test->matches = any_element;
+            test->matches = ff_any_element;
             test->element = equals(element);
+            test->element_dense = dense_equals(test, element->id);
+            test->dense = dense_any(type);
         } else if (!list && test->elements != FF_ELEMENTS_ONLY) {
             test->matches = equals(type);
             test->dense = type->id == FF_TYPE_BOOL ? ff_equals_bool_dense : dense_equals(test, type->id);
@@ -284,8 +278,10 @@ static void choose(ff_test *test, ff_type *type) {
     case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : never; break;
     case FF_OP_CONTAINS:
         if (list && ff_type_is_string(element)) {
-            test->matches = any_element;
+            test->matches = ff_any_element;
             test->element = ff_equals_string;
+            test->element_dense = dense_equals(test, element->id);
+            test->dense = dense_any(type);
         } else if (string) {
             test->matches = ff_string_contains;
             test->dense = dense_find(type->id);
@@ -293,7 +289,7 @@ static void choose(ff_test *test, ff_type *type) {
         break;
     case FF_OP_CONTAINS_IGNORE_CASE:
         if (list && ff_type_is_string(element)) {
-            test->matches = any_element;
+            test->matches = ff_any_element;
             test->element = ff_string_equals_ignore_case;
         } else if (string) {
             test->matches = ff_string_contains_ignore_case;
