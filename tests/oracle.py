@@ -11,12 +11,13 @@ A value is ``MISSING``, ``None``, ``bool``, a number (``int``, ``float``, ``Json
 from __future__ import annotations
 
 import bisect
+import contextlib
 import datetime
 import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -49,7 +50,19 @@ def evaluate(expression: expr.Expression, value_of: Lookup) -> bool:
         return any([evaluate(child, value_of) for child in expression.children])
     if isinstance(expression, expr.Not):
         return not evaluate(expression.child, value_of)
-    return _LEAVES[type(expression)](expression, value_of(expression.field))
+    with _deep():
+        return _LEAVES[type(expression)](expression, value_of(expression.field))
+
+
+@contextlib.contextmanager
+def _deep() -> Iterator[None]:
+    """Room for recursion over the deepest JSON there may be."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def evaluate_record(expression: expr.Expression, record: Mapping[str, Value]) -> bool:
@@ -82,11 +95,6 @@ def _is_null_leaf(leaf: expr.IsNull, value: Value) -> bool:
     return _is_null(value)
 
 
-def _moment(leaf: expr.Leaf, text: str) -> int | None:
-    """The instant a string literal stands for beside a typed TIMESTAMP; only metadata are compared so."""
-    return instant_of(text) if leaf.field.role.name == "METADATA" else None
-
-
 def _equals_any(leaf: expr.EqualsAny, value: Value) -> bool:
     if value is MISSING or _is_null(value):
         return False
@@ -106,7 +114,7 @@ def _in_set(leaf: expr.EqualsAny, value: Value) -> bool:
     if isinstance(value, str):
         return value in constant.strings or instant_of(value) in constant.instants
     if isinstance(value, Instant):
-        return value.nanoseconds in {*constant.instants, *(_moment(leaf, text) for text in constant.strings)}
+        return value.nanoseconds in {*constant.instants, *(instant_of(text) for text in constant.strings)}
     return False
 
 
@@ -137,7 +145,7 @@ def _string_range(leaf: expr.StringRange, value: Value) -> bool:
     if isinstance(value, str):
         left, right = utf16_units(value), utf16_units(leaf.constant.value)
     elif isinstance(value, Instant):
-        left, right = value.nanoseconds, _moment(leaf, leaf.constant.value)
+        left, right = value.nanoseconds, instant_of(leaf.constant.value)
         if right is None:
             return False
     else:
@@ -160,7 +168,7 @@ def _contains(leaf: expr.Contains, value: Value) -> bool:
         return any(
             element == text
             if isinstance(element, str)
-            else isinstance(element, Instant) and element.nanoseconds == _moment(leaf, text)
+            else isinstance(element, Instant) and element.nanoseconds == instant_of(text)
             for element in value
         )
     return False
@@ -175,7 +183,7 @@ def _contains_ignore_case(leaf: expr.ContainsIgnoreCase, value: Value) -> bool:
 
 def _text_equals_any(leaf: expr.TextEqualsAny, value: Value) -> bool:
     if isinstance(value, Instant):
-        return value.nanoseconds in [_moment(leaf, text) for text in leaf.constant.values]
+        return value.nanoseconds in [instant_of(text) for text in leaf.constant.values]
     return value is not MISSING and not _is_null(value) and jsonb_text(value) in leaf.constant.values
 
 
@@ -193,7 +201,7 @@ def _json_contains(leaf: expr.JsonContains, value: Value) -> bool:
     pattern = parse_json(leaf.constant.text)
     if value is MISSING:
         return False
-    if isinstance(pattern, str) and leaf.field.role.name == "METADATA":
+    if isinstance(pattern, str):
         if isinstance(value, Instant):
             return value.nanoseconds == instant_of(pattern)
         if isinstance(value, list) and any(isinstance(element, Instant) for element in value):
@@ -301,12 +309,8 @@ def parse_json(text: str | bytes) -> Value:
         deepest = max(deepest, depth)
     if deepest > 1024:
         raise ValueError("nested deeper than 1,024")
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))
-    try:
+    with _deep():
         return json.loads(text, parse_int=_json_integer, parse_float=JsonFloat, parse_constant=_refuse_constant)
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _json_integer(digits: str) -> int | JsonFloat:
@@ -336,9 +340,9 @@ def number_text(number: Value) -> str:
     else:
         spelled = repr(float(number))  # type: ignore[arg-type]
         spelled = spelled.removesuffix(".0")
-    sign, whole, fraction, exponent = re.fullmatch(
-        r"(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", spelled
-    ).groups(default="")  # type: ignore[union-attr]
+    sign, whole, fraction, exponent = re.fullmatch(r"(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", spelled).groups(
+        default=""
+    )  # type: ignore[union-attr]
     shift = max(-100_000, min(100_000, int(exponent or "0")))
     digits = whole + fraction
     point = len(whole) + shift
@@ -417,9 +421,7 @@ def _same_scalar(left: Value, right: Value) -> bool:
 
 def _contained(pattern: Value, value: Value) -> bool:
     if isinstance(pattern, dict):
-        return isinstance(value, dict) and all(
-            key in value and _contained(pattern[key], value[key]) for key in pattern
-        )
+        return isinstance(value, dict) and all(key in value and _contained(pattern[key], value[key]) for key in pattern)
     if isinstance(pattern, list):
         return isinstance(value, list) and all(
             any(_contained(wanted, element) for element in value) for wanted in pattern
@@ -580,7 +582,9 @@ def python_values(array: pa.Array) -> list[Value]:
     if pa.types.is_fixed_size_list(type):
         values, size = python_values(array.values), type.list_size
         starts = [(array.offset + row) * size for row in range(len(array))]
-        return [values[i : i + size] if ok else None for i, ok in zip(starts, array.is_valid().to_pylist(), strict=True)]
+        return [
+            values[i : i + size] if ok else None for i, ok in zip(starts, array.is_valid().to_pylist(), strict=True)
+        ]
     if pa.types.is_list_view(type) or pa.types.is_large_list_view(type):
         values = python_values(array.values)
         spans = zip(array.offsets.to_pylist(), array.sizes.to_pylist(), array.is_valid().to_pylist(), strict=True)
