@@ -84,6 +84,8 @@ def _bind_options(
         raise ValueError(f"on_invalid_json must be 'missing' or 'error', not {on_invalid_json!r}")
     if not isinstance(metadata, str) or not metadata:
         raise ValueError(f"metadata must be the name of a column, not {metadata!r}")
+    if fields is not None and not isinstance(fields, Mapping):
+        raise ValueError(f"fields must be a mapping from a field's name to its column's, not {fields!r}")
     renamed = dict(fields or {})
     for name, column in renamed.items():
         dialects.check_built_in_field(name)
@@ -294,6 +296,8 @@ class Filter:
         """
         binding = kernels = None
         if schema is not None:
+            if not isinstance(schema, pa.Schema):
+                raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
             binding = bind(self.program, schema, self._options)
             kernels = self._machine(schema).kernels
         return explaining.explain(self.program, self._expression, self._rules, binding, kernels)
@@ -325,7 +329,7 @@ class Filter:
 
     def _bits(self, source: Input, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
         """Each batch with the bits of its matching rows, as they are asked for; a bad schema speaks at once."""
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
+        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
             raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
         return self._evaluated(self._machine(source.schema), source, threads)
 

@@ -64,8 +64,8 @@ def wanted(expression: expr.Expression, batch: pa.RecordBatch, rows: Sequence[in
 
 
 def refused(leaf: expr.Leaf, batch: pa.RecordBatch) -> bool:
-    """Whether a leaf compares a TIMESTAMP column of the metadata (or one of lists of them) with anything else."""
-    if leaf.field.role.name == "COLUMN" or not _holds_instants(oracle.type_of(batch.schema, leaf.field)):
+    """Whether a leaf compares a TIMESTAMP column, or one of lists of them, with anything else."""
+    if not _holds_instants(oracle.type_of(batch.schema, leaf.field)):
         return False
     if isinstance(leaf, expr.NumberRange | expr.TextNumberRange):
         return True

@@ -58,7 +58,13 @@ TIMESTAMPS = tuple(text for text in STRINGS if oracle.instant_of(text) is not No
 KEYS = ("a", "b", "c", "x-y", "0", "labels", "source", "a.b", "", "é", "metadata")
 PATH_KEYS = ("a", "b", "c", "x-y", "0", "labels", "source")
 
-PATHS = tuple((key,) for key in PATH_KEYS) + (("a", "b"), ("source", "a"), ("source", "b", "c"), ("nope",), ("a", "nope"))
+PATHS = tuple((key,) for key in PATH_KEYS) + (
+    ("a", "b"),
+    ("source", "a"),
+    ("source", "b", "c"),
+    ("nope",),
+    ("a", "nope"),
+)
 
 TEXT_FIELDS = ("id", "content", "memory_type", "subject", "attribute")
 NUMBER_FIELDS = ("importance", "access_count")
@@ -122,7 +128,9 @@ def _of_shape(shape: Any) -> st.SearchStrategy[Any]:
         "bool": st.booleans(),
         "integer": st.one_of(st.sampled_from([n for n in NUMBERS if isinstance(n, int)]), st.integers(-300, 300)),
         "small": st.sampled_from([0, 1, 2, 5, 10, 127]),
-        "float": st.one_of(st.sampled_from([float(n) for n in NUMBERS]), st.sampled_from(ODD_FLOATS), st.floats(width=32)),
+        "float": st.one_of(
+            st.sampled_from([float(n) for n in NUMBERS]), st.sampled_from(ODD_FLOATS), st.floats(width=32)
+        ),
         "half": st.sampled_from([0.5, 1.5, 5.0, float(np.float16(0.1)), 65504.0, -0.0, float("nan"), float("inf")]),
         "single": st.floats(width=32) | st.sampled_from([float(np.float32(0.1)), float(np.float32(0.7)), 16777216.0]),
         "decimal": decimals,
@@ -137,11 +145,26 @@ def _or_null(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 _SCALAR_SHAPES = st.sampled_from(
-    ["bool", "integer", "small", "float", "half", "single", "decimal", "string", "string", "string", "fine instant", "coarse instant"]
+    [
+        "bool",
+        "integer",
+        "small",
+        "float",
+        "half",
+        "single",
+        "decimal",
+        "string",
+        "string",
+        "string",
+        "fine instant",
+        "coarse instant",
+    ]
 )
 _SHAPES = st.recursive(
     _SCALAR_SHAPES,
-    lambda inner: inner.map(lambda shape: [shape]) | st.dictionaries(st.sampled_from(PATH_KEYS), inner, min_size=1, max_size=3),
+    lambda inner: (
+        inner.map(lambda shape: [shape]) | st.dictionaries(st.sampled_from(PATH_KEYS), inner, min_size=1, max_size=3)
+    ),
     max_leaves=4,
 )
 metadata_shapes = st.dictionaries(st.sampled_from(KEYS), _SHAPES, min_size=1, max_size=4)
@@ -296,7 +319,9 @@ class Vocabulary:
 
     def needle(self) -> st.SearchStrategy[str]:
         """A text to search for: a string, a part of one, or one in another case."""
-        parts = st.tuples(self.string(), st.integers(0, 3), st.integers(1, 4)).map(lambda cut: cut[0][cut[1] : cut[1] + cut[2]])
+        parts = st.tuples(self.string(), st.integers(0, 3), st.integers(1, 4)).map(
+            lambda cut: cut[0][cut[1] : cut[1] + cut[2]]
+        )
         return st.one_of(self.string(), parts, parts, self.string().map(str.upper), parts.map(str.swapcase))
 
 
@@ -415,7 +440,9 @@ def fishmem_expressions(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
 
 def legacy_maps(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
     """Valid equality maps."""
-    keys = [path[0] for path in words.paths if path[0].strip() and path[0] not in ("field", "and", "or", "not")] or ["a"]
+    keys = [path[0] for path in words.paths if path[0].strip() and path[0] not in ("field", "and", "or", "not")] or [
+        "a"
+    ]
     return st.dictionaries(st.sampled_from(keys), words.scalar(), max_size=3)
 
 
@@ -486,9 +513,17 @@ def scalar_sets(words: Vocabulary) -> st.SearchStrategy[ScalarSet]:
     moments = st.lists(words.instant(), max_size=2).map(_sorted)
     return st.one_of(
         st.builds(
-            ScalarSet, null=st.booleans(), false=st.booleans(), true=st.booleans(), numbers=numbers, strings=texts, instants=moments
+            ScalarSet,
+            null=st.booleans(),
+            false=st.booleans(),
+            true=st.booleans(),
+            numbers=numbers,
+            strings=texts,
+            instants=moments,
         ),
-        st.builds(ScalarSet, null=st.booleans(), strings=st.lists(words.timestamp(), min_size=1, max_size=3).map(_sorted)),
+        st.builds(
+            ScalarSet, null=st.booleans(), strings=st.lists(words.timestamp(), min_size=1, max_size=3).map(_sorted)
+        ),
         st.builds(ScalarSet, strings=texts),
         st.builds(ScalarSet, numbers=numbers),
         st.builds(ScalarSet, instants=st.lists(words.instant(), min_size=1, max_size=3).map(_sorted)),
@@ -498,7 +533,8 @@ def scalar_sets(words: Vocabulary) -> st.SearchStrategy[ScalarSet]:
 def leaves(words: Vocabulary) -> st.SearchStrategy[expr.Leaf]:
     """Any leaf."""
     fields = st.sampled_from(
-        [Field(Role.METADATA, path) for path in words.paths] * 2 + [Field(Role.COLUMN, (name,)) for name in words.columns]
+        [Field(Role.METADATA, path) for path in words.paths] * 2
+        + [Field(Role.COLUMN, (name,)) for name in words.columns]
     )
     numbers = words.number().map(canonical_number)
     strings = st.one_of(words.string(), words.string(), words.timestamp())

@@ -227,7 +227,9 @@ def _record(case: Case, row: int, form: str) -> Mapping[str, Any]:
 def test_validation(dialect: str, form: str, counted: Callable[[str, int], None]) -> None:
     wrong = []
     # As an object, None is no filter at all, which is allowed; as JSON text it is a null where an object must be.
-    validations = [line for line in lines(dialect) if "valid" in line and (form == "text" or line["filter"] is not None)]
+    validations = [
+        line for line in lines(dialect) if "valid" in line and (form == "text" or line["filter"] is not None)
+    ]
     for line in validations:
         given = line["filter"] if form == "object" else json.dumps(line["filter"])
         try:
