@@ -124,7 +124,7 @@ class Filter:
         self._options = options
         self._expression = expression
         self._rules = rules
-        self._machines: dict[tuple[str, pa.Schema], Machine] = {}
+        self._machines: dict[tuple[str, pa.Schema | bytes], Machine] = {}
 
     @staticmethod
     def from_program(
@@ -316,12 +316,13 @@ class Filter:
         )
 
     def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
-        machine = self._machines.get((name, schema))
+        key = (name, _hashable(schema))
+        machine = self._machines.get(key)
         if machine is None:
             machine = load_machine(name)(bind(self.program, schema, self._options))
             if len(self._machines) >= _CACHED_SCHEMAS:
                 self._machines.clear()
-            self._machines[name, schema] = machine
+            self._machines[key] = machine
         return machine
 
     def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:
@@ -357,6 +358,15 @@ class Filter:
                 raise executor.shifted(error, len(answer)) from None
             answer.extend(executor.bits_to_array(bits, batch.num_rows).to_pylist())
         return answer
+
+
+def _hashable(schema: pa.Schema) -> pa.Schema | bytes:
+    """The schema, or what stands for one with an extension type that has no hash (it may define ``__eq__`` alone)."""
+    try:
+        hash(schema)
+    except TypeError:
+        return bytes(schema.serialize())
+    return schema
 
 
 def _joined(masks: Iterator[pa.BooleanArray], source: Input) -> pa.BooleanArray | pa.ChunkedArray:

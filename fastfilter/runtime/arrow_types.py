@@ -7,6 +7,7 @@ import pyarrow.types as pat
 
 __all__ = [
     "MAX_LEVELS",
+    "field_indices",
     "is_instant",
     "is_json",
     "is_list",
@@ -32,6 +33,14 @@ def value_type(type: pa.DataType) -> pa.DataType:
             type = type.storage_type
         else:
             return type
+
+
+def field_indices(parent: pa.Schema | pa.StructType, name: str) -> list[int]:
+    """The indices of a schema's columns or a struct's children of a name; a name that is no Unicode text has none."""
+    try:
+        return list(parent.get_all_field_indices(name))
+    except UnicodeEncodeError:
+        return []
 
 
 def is_json(type: pa.DataType) -> bool:

@@ -20,6 +20,7 @@ from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, R
 from fastfilter.errors import BindError, nearest_name
 from fastfilter.runtime.arrow_types import (
     MAX_LEVELS,
+    field_indices,
     is_instant,
     is_json,
     is_list,
@@ -105,7 +106,7 @@ def _column_name(target: Field, options: BindOptions) -> str:
 
 def _column_index(schema: pa.Schema, name: str, target: Field) -> int | None:
     """Index of the column of a name, None if there is none; two are an error."""
-    indices = schema.get_all_field_indices(name)
+    indices = field_indices(schema, name)
     if len(indices) > 1:
         raise BindError(
             f"field {target.name!r} is ambiguous: the data has {len(indices)} columns named {name!r}",
@@ -157,7 +158,7 @@ def _descend(
         if not remaining:
             return tuple(steps), inner
         if pat.is_struct(inner):
-            indices = inner.get_all_field_indices(remaining[0])
+            indices = field_indices(inner, remaining[0])
             if len(indices) > 1:
                 raise BindError(
                     f"field {target.name!r} is ambiguous: a struct in column {column!r} has {len(indices)} children "
