@@ -6,6 +6,13 @@
 uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits) {
     const uint8_t *from = bits + (offset >> 3);
     int shift = (int)(offset & 7);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (num_bits == 64) {
+        uint64_t whole;
+        memcpy(&whole, from, 8);
+        return shift == 0 ? whole : whole >> shift | (uint64_t)from[8] << (64 - shift);
+    }
+#endif
     int64_t num_bytes = (shift + num_bits + 7) >> 3; /* 1 to 9 */
     uint64_t word = 0;
     for (int64_t byte = 0; byte < num_bytes && byte < 8; byte++) {
@@ -19,6 +26,18 @@ uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits) {
 }
 
 void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if ((offset & 7) == 0) { /* whole bytes; a last one in part has none of its other bits set in the source */
+        int64_t whole = num_bits >> 3;
+        memcpy(destination + (offset >> 3), source, (size_t)whole);
+        offset += 8 * whole;
+        num_bits -= 8 * whole;
+        if (num_bits > 0) {
+            destination[offset >> 3] |= ((const uint8_t *)source)[whole];
+        }
+        return;
+    }
+#endif
     int shift = (int)(offset & 7);
     uint8_t *to = destination + (offset >> 3);
     for (int64_t done = 0; done < num_bits; done += 64) {
