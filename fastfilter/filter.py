@@ -14,6 +14,7 @@ from fastfilter.bytecode.program import Program
 from fastfilter.bytecode.verifier import verify
 from fastfilter.compiler import dialects
 from fastfilter.compiler.codegen import generate
+from fastfilter.compiler.content import content_key
 from fastfilter.compiler.expr import Expression
 from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
@@ -27,6 +28,9 @@ from fastfilter.runtime.vm.python import run_records
 __all__ = ["Filter", "compile"]
 
 _CACHED_SCHEMAS = 64
+_CACHED_FILTERS = 512
+_COMPILED: dict[bytes, Filter] = {}
+"""Filters by the content of what they were compiled from. They are immutable, and keep their bindings."""
 
 
 def compile(
@@ -68,11 +72,20 @@ def compile(
         >>> flt.mask({"importance": [0.5, 0.9, None]}).to_pylist()
         [False, True, False]
     """
+    arguments = (filter, dialect, scope, fields, metadata, missing_fields, on_invalid_json, limits)
+    key = content_key(arguments) if _rules is RULES else None
+    if key is not None and key in _COMPILED:
+        return _COMPILED[key]
     options = _bind_options(fields, metadata, missing_fields, on_invalid_json)
     request = dialects.parse(filter, dialect, scope, limits)
     expression, applied = optimize(request.expression, _rules)
     program = generate(expression, request.expression)
-    return Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
+    flt = Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
+    if key is not None and not flt.rest:  # the rest of a request belongs to whoever asked
+        if len(_COMPILED) >= _CACHED_FILTERS:
+            _COMPILED.clear()
+        _COMPILED[key] = flt
+    return flt
 
 
 def _bind_options(
@@ -106,7 +119,7 @@ class Filter:
         rest: of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty.
     """
 
-    __slots__ = ("_expression", "_machines", "_options", "_rules", "dialect", "program", "rest")
+    __slots__ = ("_expression", "_last", "_machines", "_options", "_rules", "dialect", "program", "rest")
 
     def __init__(
         self,
@@ -125,6 +138,8 @@ class Filter:
         self._expression = expression
         self._rules = rules
         self._machines: dict[tuple[str, pa.Schema | bytes], Machine] = {}
+        # The schema object seen last, with its machine: comparing schemas takes longer than filtering few rows.
+        self._last: tuple[pa.Schema, str, Machine] | None = None
 
     @staticmethod
     def from_program(
@@ -316,6 +331,9 @@ class Filter:
         )
 
     def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
+        last = self._last
+        if last is not None and last[0] is schema and last[1] == name:
+            return last[2]
         key = (name, _hashable(schema))
         machine = self._machines.get(key)
         if machine is None:
@@ -323,6 +341,7 @@ class Filter:
             if len(self._machines) >= _CACHED_SCHEMAS:
                 self._machines.clear()
             self._machines[key] = machine
+        self._last = (schema, name, machine)
         return machine
 
     def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:

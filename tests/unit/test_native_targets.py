@@ -108,7 +108,8 @@ TEXTS = [
     "x" * 64 + "needle", "x" * 61 + "needle" + "y" * 70,
     "é needle", "NEEDLÉ",
     "\u212aelvin", "Kelvin kelvin", "\u0130stanbul",
-    "istanbul", "i\u0307stanbul", "STRASSE stra\u00dfe", "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2", "aaaaaaaaab",
+    "istanbul", "i\u0307stanbul", "STRASSE stra\u00dfe",
+    "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2", "aaaaaaaaab",
     "ab" * 40,
     "\u2122 needle", "[NEEDLE]", "{needle}", "@needle", "`needle",
 ]  # fmt: skip
