@@ -15,7 +15,7 @@ import pyarrow as pa
 from fastfilter.corpus.formats import Format
 from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import DataError
-from fastfilter.runtime.selection import select_rows
+from fastfilter.runtime.selection import mask_flags, select_rows
 
 __all__ = ["PIECE_ROWS", "Piece", "Reader", "add_partitions"]
 
@@ -53,7 +53,7 @@ class Piece:
 
     def filtered(self, mask: pa.BooleanArray) -> Piece:
         """The rows of a mask."""
-        kept = mask.to_numpy(zero_copy_only=False)
+        kept = mask_flags(mask)
         return dataclasses.replace(self, batch=select_rows(self.batch, mask), numbers=self.numbers[kept])
 
     def with_columns(self, names: Sequence[str]) -> Piece:

@@ -21,6 +21,7 @@ from fastfilter.corpus.schemas import declared_types
 from fastfilter.corpus.sources import STANDARD_INPUT, InputFile
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
+from fastfilter.runtime.selection import mask_flags
 
 __all__ = ["Scan", "ScanOptions"]
 
@@ -188,7 +189,7 @@ class Scan:
 
 def _cut(piece: Piece, mask: pa.BooleanArray, limit: int) -> tuple[Piece, pa.BooleanArray]:
     """The rows up to the one with which the limit is reached."""
-    matching = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+    matching = np.flatnonzero(mask_flags(mask))
     num_rows = int(matching[limit - 1]) + 1 if limit else 0
     return piece.first(num_rows), mask.slice(0, num_rows)
 
