@@ -18,9 +18,10 @@ from fastfilter.corpus.lines import LINE_COLUMN
 from fastfilter.corpus.reader import Piece, Reader
 from fastfilter.corpus.readers import open_reader
 from fastfilter.corpus.schemas import declared_types
-from fastfilter.corpus.sources import STANDARD_INPUT, InputFile
+from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
+from fastfilter.runtime.selection import mask_flags
 
 __all__ = ["Scan", "ScanOptions"]
 
@@ -91,7 +92,7 @@ class Scan:
             if not reader.is_lines:
                 self._columns_read(reader)
             num_rows.append(reader.num_rows)
-            if file.path == STANDARD_INPUT:
+            if file.is_stream:
                 self._kept_open[file.path] = reader
             else:
                 reader.close()
@@ -117,7 +118,8 @@ class Scan:
 
     def explain(self) -> str:
         """What the filter means and how it runs on the first file."""
-        with self._open(self.files[0]) as reader:
+        file = self.files[0]
+        with self._kept_open.pop(file.path, None) or self._open(file) as reader:
             return (self._line_filter if reader.is_lines else self._filter).explain(reader.schema)
 
     def _masked(self, with_output: bool) -> Iterator[tuple[Piece, pa.BooleanArray]]:
@@ -153,7 +155,8 @@ class Scan:
                     raise DataError(f"{self.options.metadata!r} is neither an object nor null", row)
             return mask
         except DataError as error:
-            raise DataError(f"{piece.place(error.row)}: {error.message}") from error
+            message = error.message.replace(f"the text in column {LINE_COLUMN!r}", "the line") if piece.is_lines else error.message
+            raise DataError(f"{piece.place(error.row)}: {message}") from error
 
     def _open(self, file: InputFile) -> Reader:
         return open_reader(file, self._csv_types)
@@ -188,7 +191,7 @@ class Scan:
 
 def _cut(piece: Piece, mask: pa.BooleanArray, limit: int) -> tuple[Piece, pa.BooleanArray]:
     """The rows up to the one with which the limit is reached."""
-    matching = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+    matching = np.flatnonzero(mask_flags(mask))
     num_rows = int(matching[limit - 1]) + 1 if limit else 0
     return piece.first(num_rows), mask.slice(0, num_rows)
 
