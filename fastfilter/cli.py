@@ -29,7 +29,7 @@ from fastfilter.corpus.formats import Format, UsageError, known_endings
 from fastfilter.corpus.output import write_file, write_lines
 from fastfilter.corpus.scan import Scan, ScanOptions
 from fastfilter.corpus.sources import STANDARD_INPUT, find_files
-from fastfilter.corpus.writers import check_output
+from fastfilter.corpus.writers import check_is_no_source, check_output
 from fastfilter.errors import BindError, DataError, FilterError
 
 __all__ = ["app", "main"]
@@ -209,6 +209,9 @@ def run(
     files = find_files(sources, input_format)
     if output not in (None, "-"):
         check_output(output, files)
+    else:
+        with contextlib.suppress(OSError):  # it may be no file at all
+            check_is_no_source(os.fstat(sys.stdout.fileno()), "standard output", files)
     scan = Scan(flt, files, ScanOptions(names, limit, threads, metadata, fields, strict_json))
     started = time.perf_counter()
     table = None

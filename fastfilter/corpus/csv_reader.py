@@ -44,6 +44,8 @@ class CsvReader(Reader):
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         header = list(self._types)
+        if not header:
+            return iter(())
         wanted = columns or header[:1]  # a column must be read for its rows to be counted
         return _read(self.file, header, {name: self._types[name] for name in wanted})
 
@@ -121,12 +123,16 @@ def _check_doubles(texts: pa.StringArray, name: str, file: InputFile, first_row:
 
 
 def _header(file: InputFile) -> list[str]:
-    """The names of the columns."""
+    """The names of the columns; a file without a byte has none."""
     try:
         names: list[str] = _first_batch_schema(file).names
     except DataError:
         raise
     except Exception as error:  # a name may be no UTF-8
+        if str(error) == "Empty CSV file":
+            return []
+        if "cannot infer number of columns" in str(error):
+            raise DataError(f"{file.path}: the header never ends; is a quote in it not closed?") from error
         raise _damaged(file, error, []) from error
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -99,6 +99,16 @@ class Scan:
         counts = [count for count in num_rows if count is not None]
         self.num_rows = sum(counts) if len(counts) == len(num_rows) else None
 
+    @property
+    def columns_tested(self) -> list[str]:
+        """The columns that the filter asks for, whether or not there are any."""
+        options = self.options
+        names = [
+            options.metadata if use.field.role is Role.METADATA else options.fields.get(use.field.name, use.field.name)
+            for use in self._filter.program.fields
+        ]
+        return list(dict.fromkeys(names))
+
     def matches(self) -> Iterator[Piece]:
         """The rows that match, with the columns of the output; of JSONL, the whole lines. Pieces are never empty.
 
@@ -155,7 +165,9 @@ class Scan:
                     raise DataError(f"{self.options.metadata!r} is neither an object nor null", row)
             return mask
         except DataError as error:
-            message = error.message.replace(f"the text in column {LINE_COLUMN!r}", "the line") if piece.is_lines else error.message
+            message = error.message
+            if piece.is_lines:
+                message = message.replace(f"the text in column {LINE_COLUMN!r}", "the line")
             raise DataError(f"{piece.place(error.row)}: {message}") from error
 
     def _open(self, file: InputFile) -> Reader:
