@@ -139,7 +139,7 @@ def _input_file(path: str, partitions: dict[str, str | None], format: Format | N
         what = "is a link to a file that is not there" if os.path.islink(path) else error.strerror
         raise DataError(f"{path}: {what}") from error
     detected = detect_format(path, format)
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode) or (detected is None and path.startswith("/dev/")):  # as /dev/stdin, whatever it is
         return _stream(path, "a pipe", *(detected or (format, None)))
     if detected is None:
         raise DataError(
