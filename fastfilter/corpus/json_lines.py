@@ -199,7 +199,9 @@ def _check_kind(name: str, text: str, kind: Kinds, seen: Kinds, declared: pa.Dat
     elif not kind & (Kinds.INTEGER | Kinds.LONG_INTEGER | Kinds.NUMBER):
         raise DataError(f"{place}: {name!r} is {shown}, but the column holds numbers (of 64 bits)")
     elif Kinds.LONG_INTEGER in kind | seen and (pa.types.is_floating(declared) or Kinds.NUMBER in kind | seen):
-        raise DataError(f"{place}: {name!r} is {shown}, but the column would have to hold an integer that no double equals")
+        raise DataError(
+            f"{place}: {name!r} is {shown}, but the column would have to hold an integer that no double equals"
+        )
 
 
 def _unquoted(texts: pa.LargeStringArray, name: str) -> pa.StringArray:

@@ -81,7 +81,9 @@ def write_file(scan: Scan, path: str) -> None:
         elif None in scan.schemas:
             _write_by_way_of_spool(scan, path, temporary, format, compression)
         else:
-            schemas = [(file.path, schema) for file, schema in zip(scan.files, scan.schemas, strict=True) if schema is not None]
+            schemas = [
+                (file.path, schema) for file, schema in zip(scan.files, scan.schemas, strict=True) if schema is not None
+            ]
             schema = unified_schema(schemas)
             with open_column_writer(temporary, path, schema, format, compression) as writer:
                 for piece in scan.matches():

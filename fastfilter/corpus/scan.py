@@ -155,7 +155,11 @@ class Scan:
                     raise DataError(f"{self.options.metadata!r} is neither an object nor null", row)
             return mask
         except DataError as error:
-            message = error.message.replace(f"the text in column {LINE_COLUMN!r}", "the line") if piece.is_lines else error.message
+            message = (
+                error.message.replace(f"the text in column {LINE_COLUMN!r}", "the line")
+                if piece.is_lines
+                else error.message
+            )
             raise DataError(f"{piece.place(error.row)}: {message}") from error
 
     def _open(self, file: InputFile) -> Reader:
