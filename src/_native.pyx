@@ -57,6 +57,7 @@ try:
 except ValueError as error:
     raise ImportError(f"FASTFILTER_CPU: {error}") from None
 
+
 def count_bits(const uint8_t[::1] bits not None):
     """How many bits are set."""
     cdef int64_t total
