@@ -20,6 +20,7 @@ from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
+from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
 from fastfilter.runtime.inputs import Input, open_input
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
@@ -210,9 +211,9 @@ class Filter:
         found = []
         first_row = 0
         for batch, bits in self._bits(open_input(data), threads):
-            found.append(executor.bits_to_indices(bits, batch.num_rows) + first_row)
+            found.append(bits_to_indices(bits, first_row))
             first_row += batch.num_rows
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
 
     def count(self, data: Any, threads: int | None = None) -> int:
         """How many rows match. Arguments as of :meth:`mask`.
@@ -222,7 +223,7 @@ class Filter:
             >>> fastfilter.compile({"field": "id", "operator": "exists", "value": True}).count({"id": ["a", None]})
             1
         """
-        return sum(executor.count_bits(bits) for _, bits in self._bits(open_input(data), threads))
+        return sum(count_bits(bits) for _, bits in self._bits(open_input(data), threads))
 
     def filter(self, data: Any, threads: int | None = None) -> Any:
         """The rows that match. Arguments as of :meth:`mask`.
@@ -241,7 +242,7 @@ class Filter:
         if not source.stream:
             return source.select(_joined(self._masks(source, threads), source))
         answers = self._bits(source, threads)
-        kept = (select_rows(batch, executor.bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
+        kept = (select_rows(batch, bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
         return pa.RecordBatchReader.from_batches(source.schema, kept)
 
     # -- records -----------------------------------------------------------------------------------------------------
@@ -345,7 +346,7 @@ class Filter:
         return machine
 
     def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:
-        return (executor.bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
+        return (bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
 
     def _bits(self, source: Input, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
         """Each batch with the bits of its matching rows, as they are asked for; a bad schema speaks at once."""
@@ -375,7 +376,7 @@ class Filter:
                 bits = executor.evaluate(machine, batch, 1, morsel_rows)
             except DataError as error:
                 raise executor.shifted(error, len(answer)) from None
-            answer.extend(executor.bits_to_array(bits, batch.num_rows).to_pylist())
+            answer.extend(bits_to_array(bits, batch.num_rows).to_pylist())
         return answer
 
 

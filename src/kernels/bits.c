@@ -61,3 +61,23 @@ bool ff_any_bit(const uint64_t *rows, int64_t num_words) {
     }
     return any != 0;
 }
+
+static uint64_t next_word(const uint8_t *bits, int64_t num_bytes) {
+    return ff_load_bits(bits, 0, num_bytes < 8 ? 8 * num_bytes : 64);
+}
+
+int64_t ff_count_bits(const uint8_t *bits, int64_t num_bytes) {
+    int64_t total = 0;
+    for (int64_t at = 0; at < num_bytes; at += 8) {
+        total += __builtin_popcountll(next_word(bits + at, num_bytes - at));
+    }
+    return total;
+}
+
+void ff_bits_to_indices(const uint8_t *bits, int64_t num_bytes, int64_t first, int64_t *indices) {
+    for (int64_t at = 0; at < num_bytes; at += 8) {
+        for (uint64_t left = next_word(bits + at, num_bytes - at); left != 0; left &= left - 1) {
+            *indices++ = first + 8 * at + ff_first_bit(left);
+        }
+    }
+}
