@@ -1,4 +1,4 @@
-"""The demonstration: a sample corpus, both example filters explained, and run on Parquet and on JSONL.
+"""The demonstration: a sample corpus, both example filters run on Parquet and on JSONL, and explained.
 
 ``python -m examples.demo`` works in the folder ``demo`` and shows each command before it runs it.
 """
@@ -24,6 +24,12 @@ def run(*arguments: str) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+def ids(path: str) -> list[str]:
+    """The ids of the rows in a file."""
+    command = [sys.executable, "-m", "fastfilter", "run", "{}", path, "--columns", "id", "--quiet"]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+
 def show(text: str, num_lines: int = 3, width: int = 160) -> None:
     """Prints the first lines of a text, the long ones cut."""
     lines = text.splitlines()
@@ -37,20 +43,22 @@ def main() -> None:
     """Runs the demonstration; stops with an error if Parquet and JSONL give different rows."""
     print(f"Making {NUM_ROWS:,} memories and {NUM_ROWS:,} chunks in {FOLDER}/, as Parquet and as JSONL.")
     make_samples(FOLDER, NUM_ROWS)
+    shown = {"fishmem": "metadata,importance,content", "anansi": "metadata,content"}
     for example, corpus in (("fishmem", "memories"), ("anansi", "chunks")):
         filter_file = str(HERE / f"{example}.json")
         print(f"\n==== {example}: {filter_file}\n{pathlib.Path(filter_file).read_text().strip()}")
-        show(run("explain", filter_file, str(FOLDER / f"{corpus}.parquet")), num_lines=100)
         matched = []
         for ending in ("parquet", "jsonl"):
             source, out = str(FOLDER / f"{corpus}.{ending}"), str(FOLDER / f"{corpus}-matched.{ending}")
-            show(run("run", filter_file, source, "--columns", "id,content,metadata", "--limit", "3", "--quiet"))
+            show(run("run", filter_file, source, "--columns", shown[example], "--limit", "3", "--quiet"))
             run("run", filter_file, source, "-o", out)
-            matched.append(run("run", "{}", out, "--columns", "id", "--quiet"))
+            matched.append(ids(out))
         if matched[0] != matched[1]:
             sys.exit("Parquet and JSONL gave different rows")
-        num_rows = len(matched[0].splitlines())
-        print(f"\nBoth formats gave the same {num_rows:,} rows; they are in {FOLDER}/{corpus}-matched.*")
+        print(f"\nBoth formats gave the same {len(matched[0]):,} rows; they are in {FOLDER}/{corpus}-matched.*")
+        print("How that filter is understood, compiled, and bound to the columns of the Parquet file:")
+        show(run("explain", filter_file, str(FOLDER / f"{corpus}.parquet")), num_lines=100)
+    print("\nNext: README.md shows the same from Python, and `.venv/bin/fastfilter --help` lists the commands.")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, NoReturn, ParamSpec
+from typing import Annotated, Any, NoReturn, ParamSpec, cast
 
 import pyarrow as pa
 import typer
@@ -355,7 +355,7 @@ def _compile(
     try:
         return fastfilter.compile(
             filter,
-            dialect=dialect,
+            dialect=cast("Any", dialect),  # compile() names those there are
             scope=_pairs("--scope", scope) or None,
             fields=fields,
             metadata=metadata,
@@ -408,6 +408,8 @@ def _finished(scan: Scan, started: float, quiet: bool, output: str | None) -> in
             f"{scan.rows_out:,} of {scan.rows_in:,} rows matched in {seconds:.2f} s, "
             f"{scan.rows_in / max(seconds, 1e-9):,.0f} rows/s{into}"
         )
+        for note in scan.without_metadata[:3]:
+            _say(f"note: {note}")
         if scan.rows_out and scan.columns_missing:
             _say(f"note: no matching line has {', '.join(map(repr, sorted(scan.columns_missing)))}")
     return 0 if scan.rows_out else NOTHING_MATCHED

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,8 @@ from fastfilter.runtime.vm.python import run_records
 
 __all__ = ["Filter", "compile"]
 
+Record = TypeVar("Record", bound=Mapping[str, Any])
+
 _CACHED_SCHEMAS = 64
 _CACHED_FILTERS = 512
 _COMPILED: dict[bytes, Filter] = {}
@@ -36,7 +38,7 @@ _COMPILED: dict[bytes, Filter] = {}
 
 def compile(
     filter: Mapping[str, Any] | str | bytes | None,
-    dialect: str = "auto",
+    dialect: Literal["auto", "fishmem", "fishmem-search", "anansi"] = "auto",
     scope: Mapping[str, str] | None = None,
     fields: Mapping[str, str] | None = None,
     metadata: str = "metadata",
@@ -44,7 +46,7 @@ def compile(
     on_invalid_json: Literal["missing", "error"] = "missing",
     limits: Mapping[str, int] | None = None,
     *,
-    _rules: tuple[Rule, ...] = RULES,
+    _rules: tuple[Rule, ...] | None = None,
 ) -> Filter:
     """Compiles a filter of a memory or vector-store API.
 
@@ -74,12 +76,12 @@ def compile(
         [False, True, False]
     """
     arguments = (filter, dialect, scope, fields, metadata, missing_fields, on_invalid_json, limits)
-    key = content_key(arguments) if _rules is RULES else None
+    key = content_key(arguments) if _rules is None else None
     if key is not None and key in _COMPILED:
         return _COMPILED[key]
     options = _bind_options(fields, metadata, missing_fields, on_invalid_json)
     request = dialects.parse(filter, dialect, scope, limits)
-    expression, applied = optimize(request.expression, _rules)
+    expression, applied = optimize(request.expression, RULES if _rules is None else _rules)
     program = generate(expression, request.expression)
     flt = Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
     if key is not None and not flt.rest:  # the rest of a request belongs to whoever asked
@@ -113,14 +115,9 @@ class Filter:
 
     Made by :func:`compile`, or by :meth:`from_program` from a program that came from elsewhere. A filter may be used by
     many threads at once, and pickled.
-
-    Attributes:
-        program: the compiled program.
-        dialect: the dialect the filter was read in, or None if it came from a program.
-        rest: of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty.
     """
 
-    __slots__ = ("_expression", "_last", "_machines", "_options", "_rules", "dialect", "program", "rest")
+    __slots__ = ("_dialect", "_expression", "_last", "_machines", "_options", "_program", "_rest", "_rules")
 
     def __init__(
         self,
@@ -132,9 +129,9 @@ class Filter:
         expression: Expression | None = None,
         rules: tuple[str, ...] = (),
     ) -> None:
-        self.program = program
-        self.dialect = dialect
-        self.rest: dict[str, Any] = dict(rest or {})
+        self._program = program
+        self._dialect = dialect
+        self._rest: dict[str, Any] = dict(rest or {})
         self._options = options
         self._expression = expression
         self._rules = rules
@@ -162,8 +159,34 @@ class Filter:
             >>> flt.count({"metadata": ['{"tier": "gold"}', '{"tier": "tin"}']})
             1
         """
+        if not isinstance(program, Program):
+            raise TypeError(f"program must be a Program, not {type(program).__name__}; Program.from_bytes() reads one")
         verify(program)
         return Filter(program, _bind_options(fields, metadata, missing_fields, on_invalid_json))
+
+    @property
+    def program(self) -> Program:
+        """The compiled program."""
+        return self._program
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect the filter was read in, or None if it came from a program."""
+        return self._dialect
+
+    @property
+    def rest(self) -> dict[str, Any]:
+        """Of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty."""
+        return self._rest
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both run the same program and find its fields in the same places."""
+        if not isinstance(other, Filter):
+            return NotImplemented
+        return self._program == other._program and self._options == other._options
+
+    def __hash__(self) -> int:
+        return hash(self._program)
 
     def __repr__(self) -> str:
         return f"<fastfilter.Filter of {len(self.program.instructions)} instructions, dialect {self.dialect}>"
@@ -262,7 +285,7 @@ class Filter:
         """
         return self._match_records([record])[0]
 
-    def select(self, records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def select(self, records: Iterable[Record]) -> list[Record]:
         """Those of the records that match, in order, as the same objects; see :meth:`matches`.
 
         Example:
@@ -274,7 +297,7 @@ class Filter:
         given = list(records)
         return [record for record, match in zip(given, self._match_records(given), strict=True) if match]
 
-    def _match_records(self, records: list[Mapping[str, Any]]) -> list[bool]:
+    def _match_records(self, records: Sequence[Mapping[str, Any]]) -> list[bool]:
         options = self._options
         return run_records(
             self.program,
@@ -292,6 +315,7 @@ class Filter:
         Raises:
             BindError: the filter does not fit the schema.
         """
+        _check_schema(schema)
         used = {source.column for source in bind(self.program, schema, self._options).sources}
         return [schema.names[column] for column in sorted(column for column in used if column is not None)]
 
@@ -312,8 +336,7 @@ class Filter:
         """
         binding = kernels = None
         if schema is not None:
-            if not isinstance(schema, pa.Schema):
-                raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
+            _check_schema(schema)
             binding = bind(self.program, schema, self._options)
             kernels = self._machine(schema).kernels
         return explaining.explain(self.program, self._expression, self._rules, binding, kernels)
@@ -387,6 +410,11 @@ def _hashable(schema: pa.Schema) -> pa.Schema | bytes:
     except TypeError:
         return bytes(schema.serialize())
     return schema
+
+
+def _check_schema(schema: object) -> None:
+    if not isinstance(schema, pa.Schema):
+        raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
 
 
 def _joined(masks: Iterator[pa.BooleanArray], source: Input) -> pa.BooleanArray | pa.ChunkedArray:

@@ -118,4 +118,6 @@ class Program:
         """
         from fastfilter.bytecode.serialization import from_bytes
 
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"a serialised program is bytes, not {type(data).__name__}")
         return from_bytes(data)

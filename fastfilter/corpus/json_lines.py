@@ -17,8 +17,9 @@ import pyarrow as pa
 from fastfilter.corpus.kinds import Kinds, kind_of_number, type_of
 from fastfilter.corpus.reader import Piece
 from fastfilter.errors import DataError
+from fastfilter.runtime.vm.python.json_text import MalformedJson, parse_json
 
-__all__ = ["LineColumns", "members", "project"]
+__all__ = ["LineColumns", "members", "metadata_text", "project"]
 
 _STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _KEY = re.compile(rf"[ \t\r\n,]*({_STRING})[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
@@ -50,6 +51,23 @@ def members(line: str) -> dict[str, str]:
         key = json.loads(quoted) if "\\" in quoted else quoted[1:-1]
         found[key] = line[start:position]
     return found
+
+
+def metadata_text(spelled: str) -> str | None:
+    """The JSON text that a string spells; None of what is no string, or a string of what is no JSON.
+
+    Example:
+        >>> metadata_text('"{\\\\"a\\\\": 1}"')
+        '{"a": 1}'
+    """
+    if not spelled.startswith('"'):
+        return None
+    text: str = json.loads(spelled)
+    try:
+        parse_json(text)
+    except MalformedJson:
+        return None
+    return text
 
 
 def _end_of_nested(line: str, start: int) -> int:
@@ -130,7 +148,9 @@ class LineColumns:
         for name in self._kinds:
             texts = [row.get(name) for row in rows]
             columns[name] = texts = [None if text == "null" else text for text in texts]
-            if name != self._metadata:
+            if name == self._metadata:
+                columns[name] = [text and (metadata_text(text) or text) for text in texts]
+            else:
                 self._note(name, texts, piece)
         try:
             return pa.record_batch(

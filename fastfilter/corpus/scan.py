@@ -19,6 +19,7 @@ from fastfilter.corpus.reader import Piece, Reader
 from fastfilter.corpus.readers import open_reader
 from fastfilter.corpus.schemas import declared_types
 from fastfilter.corpus.sources import InputFile
+from fastfilter.corpus.text_metadata import with_metadata_as_values
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
 from fastfilter.runtime.selection import mask_flags
@@ -63,6 +64,7 @@ class Scan:
         rows_out: rows that matched so far.
         bytes_in: bytes of the files read so far.
         columns_missing: chosen columns that no line had so far; other files are refused if they do not have them.
+        without_metadata: a note on each file that has no metadata column, if the filter asks for metadata.
 
     Raises:
         DataError: a file cannot be read.
@@ -79,6 +81,8 @@ class Scan:
         self._filter = flt
         self._line_filter = flt.bind_record_json(LINE_COLUMN)
         self._probe = _line_probe(flt, options)
+        self._reads_metadata = any(use.field.role is Role.METADATA for use in flt.program.fields)
+        self.without_metadata: list[str] = []
         self.options = options
         csv_files = [file for file in files if file.format is Format.CSV]
         self.declared = declared_types(options.fields, options.metadata)
@@ -91,6 +95,7 @@ class Scan:
             self.schemas.append(None if reader.is_lines else self._output_schema(reader))
             if not reader.is_lines:
                 self._columns_read(reader)
+                self._note_metadata(file, reader.schema)
             num_rows.append(reader.num_rows)
             if file.is_stream:
                 self._kept_open[file.path] = reader
@@ -157,9 +162,12 @@ class Scan:
         try:
             if not piece.is_lines:
                 return self._filter.mask(piece.batch, threads)
-            mask = self._line_filter.mask(piece.batch, threads)
+            lines = piece.batch
+            if self._reads_metadata or self.options.strict_json:
+                lines = with_metadata_as_values(lines, self.options.metadata)
+            mask = self._line_filter.mask(lines, threads)
             if self._probe is not None:
-                bad = self._probe.mask(piece.batch, threads)
+                bad = self._probe.mask(lines, threads)
                 if bad.true_count:
                     row = bad.index(True).as_py()
                     raise DataError(f"{self.options.metadata!r} is neither an object nor null", row)
@@ -172,6 +180,20 @@ class Scan:
 
     def _open(self, file: InputFile) -> Reader:
         return open_reader(file, self._csv_types)
+
+    def _note_metadata(self, file: InputFile, schema: pa.Schema) -> None:
+        """Notes a file that has no metadata at all, though the filter asks for some: that is legal, and often a slip."""
+        name = self.options.metadata
+        if self._reads_metadata and not any(has == name or has.startswith(name + ".") for has in schema.names):
+            near = nearest_name(name, schema.names) or next(
+                (has for has in schema.names if "meta" in has.lower()), None
+            )
+            self.without_metadata.append(
+                f"{file.path}: there is no column {name!r}, so all metadata are missing; its columns are "
+                + ", ".join(schema.names[:20])
+                + (", …" if len(schema.names) > 20 else "")
+                + (f"; did you mean --metadata {near}?" if near else "")
+            )
 
     def _output_schema(self, reader: Reader) -> pa.Schema:
         for name in self.options.columns or ():

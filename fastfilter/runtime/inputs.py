@@ -102,6 +102,11 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
     for name, column in columns.items():
         if not isinstance(name, str):
             raise TypeError(f"a column's name must be a string, not {name!r}")
+        if column is None or isinstance(column, str | bytes | int | float | Mapping):
+            raise TypeError(
+                f"column {name!r} is a {type(column).__name__}, not an array: this looks like one record, which "
+                "matches() takes"
+            )
         if isinstance(column, pa.ChunkedArray):
             array = column.combine_chunks()
         elif isinstance(column, pa.Array):

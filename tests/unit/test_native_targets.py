@@ -197,7 +197,11 @@ def test_the_forced_target_is_in_use(name: str) -> None:
 def test_a_target_that_is_not_there_is_an_error() -> None:
     environment = {**os.environ, "FASTFILTER_CPU": "z80"}
     ran = subprocess.run(
-        [sys.executable, "-c", "import fastfilter"], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", "import fastfilter; fastfilter.backend"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode != 0
     assert "FASTFILTER_CPU: there is no CPU target 'z80'" in ran.stderr

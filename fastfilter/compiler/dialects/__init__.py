@@ -128,6 +128,7 @@ def _choose(filter: dict[str, object]) -> Dialect:
     ``filters`` an object; null or a text, beside ``query``               fishmem-search
     one of ``field``, ``and``, ``or``, ``not``                            fishmem (logical expression)
     a scope key beside ``query`` or ``filters``                           refused: ``ambiguous_dialect``
+    ``operator`` and ``value``, without ``field``                         refused: ``ambiguous_dialect``
     anything else                                                         fishmem (legacy equality map)
     ====================================================================  ==================================
 
@@ -156,6 +157,18 @@ def _choose(filter: dict[str, object]) -> Dialect:
             'this may be a search body whose "filters" is missing, or an equality map on metadata keys; '
             'say dialect="fishmem-search" for the one, dialect="fishmem" for the other',
             ("fishmem-search", "fishmem"),
+        )
+    if "operator" in filter and "value" in filter and not any(key in filter for key in LOGICAL_KEYS):
+        others = [key for key in filter if key not in ("operator", "value")]
+        near = f'; did you mean "field" by {others[0]!r}?' if others else ""
+        raise fault(
+            "ambiguous_dialect",
+            None,
+            'this looks like a condition, but has no "field"'
+            + near
+            + " If it is an equality map on metadata keys, say "
+            'dialect="fishmem"',
+            ("field", "operator", "value"),
         )
     return FISHMEM
 

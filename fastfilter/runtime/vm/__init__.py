@@ -61,6 +61,8 @@ def _choose() -> str:
     if forced:
         if forced not in BACKENDS:
             raise ImportError(f"FASTFILTER_BACKEND is {forced!r}; it must be one of {', '.join(BACKENDS)}")
+        if forced == "native" and importlib.util.find_spec("fastfilter._native") is None:
+            raise ImportError("FASTFILTER_BACKEND is 'native', but this installation has no native extension")
         return forced
     if importlib.util.find_spec("fastfilter._native") is not None:
         return "native"
