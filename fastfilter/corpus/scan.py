@@ -182,7 +182,7 @@ class Scan:
         return open_reader(file, self._csv_types)
 
     def _note_metadata(self, file: InputFile, schema: pa.Schema) -> None:
-        """Notes a file that has no metadata at all, though the filter asks for some: that is legal, and often a slip."""
+        """Notes a file without any metadata though the filter asks for some: that is legal, and often a slip."""
         name = self.options.metadata
         if self._reads_metadata and not any(has == name or has.startswith(name + ".") for has in schema.names):
             near = nearest_name(name, schema.names) or next(

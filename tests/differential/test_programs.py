@@ -1,4 +1,8 @@
-"""Random programs, which no compiler would write: both back ends agree on them, whatever the morsels."""
+"""Random programs, which no compiler would write: both back ends agree on them.
+
+With morsels of one size, that is: such a program may jump over what would have changed its answer, where a morsel has
+no row in a register. A compiled program jumps only over what would change nothing.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +42,15 @@ def test_programs(counted: Callable[[str, int], None]) -> None:
         literals = program_strategies.Literals(words.number(), words.string(), words.instant())
         program = data.draw(program_strategies.programs(fields, literals=literals))
         flt = running.filter_of_program(program)
-        first: Any = None
-        for backend in running.BACKENDS:
-            for morsel_rows in running.MORSELS:
-                outcome = running.outcome(flt, cut, backend, morsel_rows)
+        outcome: Any = None
+        for morsel_rows in running.MORSELS:
+            outcomes = [running.outcome(flt, cut, backend, morsel_rows) for backend in running.BACKENDS]
+            for outcome in outcomes:
                 assert outcome[:1] != ("never to happen",), outcome
-                assert first is None or outcome == first, (backend, morsel_rows)
-                first = outcome
-        assert isinstance(first, tuple) or len(first) == len(rows)
+                assert outcome == outcomes[0], (morsel_rows, program.disassemble())
+        assert isinstance(outcome, tuple) or len(outcome) == len(rows)
         seen["programs"] += 1
-        if isinstance(first, list) and any(first) and not all(first):
+        if isinstance(outcome, list) and any(outcome) and not all(outcome):
             seen["programs with rows that match and rows that do not"] += 1
 
     run()

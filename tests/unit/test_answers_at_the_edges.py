@@ -138,3 +138,33 @@ def test_arguments_of_the_wrong_kind_are_named() -> None:
             fastfilter.compile({}, fields=fields)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"schema must be a pyarrow\.Schema"):
         flt.explain(5)
+
+
+def test_a_filter_is_immutable_and_equal_to_its_copies() -> None:
+    flt = fastfilter.compile(condition("eq", 1))
+    for name in ("program", "dialect", "rest"):
+        with pytest.raises(AttributeError):
+            setattr(flt, name, None)
+    copy = pickle.loads(pickle.dumps(flt))
+    assert copy == flt
+    assert hash(copy) == hash(flt)
+    assert flt != fastfilter.compile(condition("eq", 2))
+    assert flt != fastfilter.compile(condition("eq", 1), metadata="meta")
+    assert flt != "a"
+
+
+def test_what_looks_like_something_else_is_told_so() -> None:
+    with pytest.raises(TypeError, match="looks like one record, which matches"):
+        fastfilter.compile({"a": "b"}).mask({"metadata": {"a": "b"}})
+    with pytest.raises(TypeError, match="Program.from_bytes"):
+        fastfilter.Filter.from_program(b"program")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="is bytes, not str"):
+        fastfilter.Program.from_bytes("program")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"schema must be a pyarrow\.Schema"):
+        fastfilter.compile({}).columns(["a"])  # type: ignore[arg-type]
+    with pytest.raises(fastfilter.FilterError, match="did you mean \"field\" by 'feild'") as caught:
+        fastfilter.compile({"feild": "importance", "operator": "gte", "value": 1})
+    assert caught.value.code == "ambiguous_dialect"
+    assert fastfilter.compile({"operator": "eq", "value": 2}, "fishmem").matches(
+        {"metadata": {"operator": "eq", "value": 2}}
+    )
