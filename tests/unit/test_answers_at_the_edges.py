@@ -156,7 +156,7 @@ def test_a_filter_is_immutable_and_equal_to_its_copies() -> None:
 def test_what_looks_like_something_else_is_told_so() -> None:
     with pytest.raises(TypeError, match="looks like one record, which matches"):
         fastfilter.compile({"a": "b"}).mask({"metadata": {"a": "b"}})
-    with pytest.raises(TypeError, match="Program.from_bytes"):
+    with pytest.raises(TypeError, match=r"Program\.from_bytes"):
         fastfilter.Filter.from_program(b"program")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="is bytes, not str"):
         fastfilter.Program.from_bytes("program")  # type: ignore[arg-type]
