@@ -29,9 +29,9 @@ __all__ = ["CASES", "FAMILIES", "Case", "compilation_filter", "quick"]
 ROWS = 2_000_000
 
 FAMILIES = {
-    "typical": "What filters ask, on 2,000,000 rows",
-    "medium": "The same on 100,000 rows",
-    "pool": "The same on the 1,000 rows that a search found",
+    "typical": "What filters ask",
+    "medium": "The same on a middling batch",
+    "pool": "The same on what a search found",
     "json": "Metadata that is JSON text",
     "records": "Dicts: what a request handler holds",
     "conditions": "More and more conditions, and deep ones",
@@ -86,12 +86,14 @@ class Case:
     def bytes_read(self) -> int:
         """The size of all buffers of the columns that the question names, and of a mask: what reading all costs."""
         batch = self.table.load()
-        places = {(place.column, place.child) for place in map(self.table.place, fields(self.question))}
+        read = {
+            (place.column, None if place.json else place.child)
+            for place in map(self.table.place, fields(self.question))
+        }
         total = (batch.num_rows + 7) // 8
-        for column, child in places:
+        for column, child in read:
             array = batch.column(column)
-            is_struct = child is not None and not self.table.place(f"{column}.{child}").json
-            total += (array.field(child) if is_struct else array).nbytes
+            total += (array if child is None else array.field(child)).nbytes
         return total
 
 
