@@ -124,7 +124,7 @@ def markdown(run: Run) -> str:
         f"for every engine. {', '.join(facts)}. One thread moves {run.bandwidth / 1e9:.1f} GB/s.",
         "Each figure is the median time of a call, in brackets half the distance of its quartiles in per cent. *Ratio* "
         "is the best peer's time divided by fastfilter's. *Moved* is the size of all buffers that the question names, "
-        "and of a mask; *limit* is how long moving them takes. Narrowing, or a cache that holds the table, goes below it.",
+        "and of a mask; *limit* is how long moving them takes; narrowing, or a cache that holds the table, goes below.",
         "## Summary",
         summary(run),
     ]

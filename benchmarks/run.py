@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pathlib
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def _run(chosen: list[Case], options: argparse.Namespace, console: Console) -> i
     from benchmarks import data, engines, machine, report
     from benchmarks.measure import Budget
 
-    budget = Budget(options.seconds or 0.1, 3, 100) if options.quick else Budget(options.seconds or 0.3, 7, 200)
+    budget = Budget(0.1, 3, 100) if options.quick else Budget(0.3, 7, 200)
+    if options.seconds is not None:
+        budget = dataclasses.replace(budget, seconds=options.seconds)
     patterns = options.engine or ["*"]
     adapters: list[Engine] = []
     for name in engines.NAMES:
@@ -182,6 +185,6 @@ def _write(run: report.Run, folder: pathlib.Path, console: Console) -> None:
     others = [result for result in run.results if result.family not in _CHARTED]
     files += chart.draw(headline, title, folder / "ratios")
     files += chart.draw(others, title, folder / "ratios-more")
-    print(text)
+    sys.stdout.write(text)
     for file in files:
         console.print(f"wrote {file}")
