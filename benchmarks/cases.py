@@ -94,7 +94,7 @@ class Case:
         for column, child in read:
             array = batch.column(column)
             total += (array if child is None else array.field(child)).nbytes
-        return total
+        return int(total)
 
 
 def _table(question: Question, rows: int, nulls: int = 0, metadata: str = "struct") -> Table:

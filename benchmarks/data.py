@@ -155,7 +155,7 @@ def _json(extra_words: int) -> Callable[[_Random, int], pa.Array]:
                 pairs.append(("summary", " ".join(words[: extra_words // 2])))
                 spoken = [" ".join(words[at : at + 12]) for at in range(extra_words // 2, extra_words, 12)]
                 pairs.append(("segments", [{"at": 7 * at, "text": text} for at, text in enumerate(spoken)]))
-            random.shuffle(pairs)  # type: ignore[arg-type]
+            random.shuffle(pairs)
             pool.append(json.dumps(dict(pairs)))
         return _from_pool(pool, random, rows)
 

@@ -1,9 +1,9 @@
 """Counts the instructions that the native machine executes for a row, and compares them with a committed baseline.
 
-``python -m benchmarks.instructions [--update]``. Valgrind's callgrind counts them, so the figures need no clock and no quiet
-machine, and are the same again on the next run. They depend on the compiler, so the tolerance is wide, and a new
-compiler (or a change that is worth its cost) wants ``--update``. The target is x86-64 without extensions, since valgrind
-knows no AVX-512. Exits with 1 if a case got dearer than the tolerance allows.
+``python -m benchmarks.instructions [--update]``. Valgrind's callgrind counts them, so the figures need no clock and no
+quiet machine, and are the same again on the next run. They depend on the compiler, so the tolerance is wide, and a new
+compiler (or a change that is worth its cost) wants ``--update``. The target is x86-64 without extensions, since
+valgrind knows no AVX-512. Exits with 1 if a case got dearer than the tolerance allows.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _write_cases(folder: pathlib.Path) -> dict[str, int]:
 
     from benchmarks.cases import CASES
 
-    rows = {}
+    rows: dict[str, int] = {}
     written = []
     for case in CASES:
         wanted = case.family == "typical" or (case.family == "json" and case.table.rows == 1_000)

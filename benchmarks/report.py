@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.cases import FAMILIES
 from benchmarks.measure import Timing
+
+if TYPE_CHECKING:
+    from benchmarks.goals import Goal
 
 __all__ = ["OURS", "Result", "Run", "duration", "geometric_mean", "markdown", "summary"]
 
@@ -113,8 +116,8 @@ def summary(run: Run) -> str:
     return "\n".join(lines)
 
 
-def markdown(run: Run) -> str:
-    """The whole report."""
+def markdown(run: Run, goals: Sequence[Goal] = ()) -> str:
+    """The whole report, with the goals that the run tells of."""
     facts = [f"{name} {version}" for name, version in run.versions.items()]
     machine = run.machine
     parts = [
@@ -131,6 +134,11 @@ def markdown(run: Run) -> str:
     if run.compiling:
         lines = [f"| {name} | {_cell(timing)} |" for name, timing in run.compiling.items()]
         parts += ["## Compiling a filter", "\n".join(["| | time |", "|---|--:|", *lines])]
+    if goals:
+        lines = [
+            f"| {goal.what} | {goal.wanted} | {goal.found} | {'yes' if goal.met else '**no**'} |" for goal in goals
+        ]
+        parts += ["## Goals", "\n".join(["| | wanted | found | met |", "|---|--:|--:|---|", *lines])]
     for family, results in _families(run).items():
         parts += [f"## {FAMILIES[family]}", _table(results, run.bandwidth)]
     reasons = sorted({(engine, why) for result in run.results for engine, why in result.unsupported.items()})

@@ -173,10 +173,10 @@ def _compiling(budget: Budget) -> dict[str, Timing]:
 
 
 def _write(run: report.Run, folder: pathlib.Path, console: Console) -> None:
-    from benchmarks import chart, report
+    from benchmarks import chart, goals, report
 
     folder.mkdir(parents=True, exist_ok=True)
-    text = report.markdown(run)
+    text = report.markdown(run, goals.goals(run))
     files = [folder / "report.md", folder / "results.json"]
     files[0].write_text(text, encoding="utf-8")
     files[1].write_text(json.dumps(run.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numexpr
+import numexpr  # type: ignore[import-untyped]
 import numpy as np
 import pyarrow as pa
 

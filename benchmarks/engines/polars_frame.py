@@ -43,7 +43,7 @@ class Adapter(Engine):
             raise Unsupported("takes no dicts")
         if self._loaded is None or self._loaded[0] != case.table:
             self._loaded = (case.table, pl.from_arrow(case.table.load()))
-        frame = self._loaded[1]
+        frame: Any = self._loaded[1]
         counted = _Builder(case).expression(case.question).sum()
         return lambda: int(frame.select(counted).item())
 

@@ -34,7 +34,7 @@ class Adapter(Engine):
 
     @property
     def version(self) -> str:
-        return pa.__version__
+        return str(pa.__version__)
 
     def prepare(self, case: Case) -> Query:
         if case.records:

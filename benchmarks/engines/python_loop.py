@@ -64,6 +64,7 @@ def _written(case: Case) -> str:
                 return guarded(field, lambda x: f"{value!r} in {x}")
             case Exists(field):
                 return f"{place(field)} is not None"
+        raise AssertionError(question)
 
     def place(field: str) -> str:
         if not field.startswith("metadata."):

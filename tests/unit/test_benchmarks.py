@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 import fastfilter
-from benchmarks import chart, data, engines, instructions, report, run
+from benchmarks import chart, data, engines, goals, instructions, report, run
 from benchmarks.cases import CASES, FAMILIES, Case, quick
 from benchmarks.measure import Budget, Timing, measure
 
@@ -131,6 +132,17 @@ def test_the_report_names_the_best_peer_and_the_ratio() -> None:
     assert "* DuckDB: is tired" in text
     written = json.loads(json.dumps(results.to_json()))["results"][0]
     assert (written["name"], written["best_peer"], written["ratio"]) == ("typical/a/1000", "Polars", 2)
+
+
+def test_the_goals_that_a_run_tells_of() -> None:
+    found = {goal.what: goal for goal in goals.goals(_results())}
+    assert not found["typical, geometric mean"].met and not found["typical, least (b)"].met
+    assert found["two threads, c"].found == "1.60 ×" and not found["two threads, c"].met
+    assert "| two threads, c | ≥ 1.7 × | 1.60 × | **no** |" in report.markdown(_results(), list(found.values()))
+    float_compare = {"fastfilter": _timing(0.3e-3), "pyarrow": _timing(1.8e-3)}
+    result = report.Result("typical", "float64 at least", 2_000_000, 10, 8000, float_compare, {})
+    (scaled,) = goals.goals(dataclasses.replace(_results(), results=[result], compiling={}))[2:]
+    assert (scaled.wanted, scaled.found, scaled.met) == ("≤ 700 µs", "300 µs", True)
 
 
 @pytest.mark.parametrize(
