@@ -45,7 +45,7 @@ def goals(run: Run) -> list[Goal]:
     return [
         *_typical(by_family.get("typical", [])),
         *_json([result for result in by_family.get("json", []) if result.rows > 1_000]),
-        *_pool(by_family.get("pool", [])),
+        *_pool([result for result in by_family.get("pool", []) if result.rows == 1_000]),
         *_threads(by_family.get("threads", [])),
         *_growth(by_family.get("scaling", []), by_family.get("conditions", [])),
         *_compiling(run),
