@@ -103,7 +103,8 @@ def json_columns(texts: Sequence[bytes | None], kind: str, choose: Chooser) -> p
         return _dictionary(texts, lambda entries: _string_array(entries, pa.string(), choose), choose)
     if kind == "json-run-end":
         return _run_ends(texts, lambda entries: _string_array(entries, pa.string(), choose), choose)
-    return _string_array(texts, {"json": pa.string(), "json-large": pa.large_string(), "json-view": pa.string_view()}[kind], choose)  # fmt: skip
+    types = {"json": pa.string(), "json-large": pa.large_string(), "json-view": pa.string_view()}
+    return _string_array(texts, types[kind], choose)
 
 
 TEXT_KINDS = ("json", "json-large", "json-view", "json-dictionary", "json-run-end", "json-extension")
@@ -174,7 +175,10 @@ def _run_ends(values: Sequence[Any], build: Callable[[list[Any]], pa.Array], cho
             runs.append(value)
             ends.append(row + 1)
     end_type = choose([pa.int16(), pa.int32(), pa.int64()])
-    return pa.RunEndEncodedArray.from_arrays(pa.array(ends, end_type), build(runs))
+    children = [pa.array(ends, end_type), build(runs)]
+    type = pa.run_end_encoded(end_type, children[1].type)
+    # Not RunEndEncodedArray.from_arrays, which would look whether strings are UTF-8.
+    return pa.Array.from_buffers(type, len(values), [None], children=children)
 
 
 def _offset(values: Sequence[Any], build: Callable[[list[Any]], pa.Array], choose: Chooser) -> pa.Array:
@@ -269,7 +273,7 @@ _DECIMALS = ((pa.decimal32, 9), (pa.decimal64, 18), (pa.decimal128, 38), (pa.dec
 
 
 def number_types(values: Sequence[Any]) -> list[pa.DataType]:
-    """Every type that holds these numbers exactly; a JSON number and a double also fit a decimal spelled as they are."""
+    """Every type that holds these numbers exactly; a JSON number or a double also fits a decimal spelled as it is."""
     present = [value for value in values if value is not None]
     types: list[pa.DataType] = []
     if all(isinstance(value, int) for value in present):

@@ -57,8 +57,10 @@ def outcome(filter: Filter, data: Any, backend: str, morsel_rows: int = 4096) ->
 
 def wanted(expression: expr.Expression, batch: pa.RecordBatch, rows: Sequence[int]) -> list[bool] | None:
     """What the oracle says of some rows of a batch, or None if the expression does not bind to it."""
-    if any(refused(leaf, batch) for leaf in expr.leaves(expression)):
-        return None
+    for leaf in expr.leaves(expression):
+        ambiguous = leaf.field.role.name == "METADATA" and len(oracle.places(batch.schema, leaf.field)) > 1
+        if ambiguous or refused(leaf, batch):
+            return None
     answer = oracle.evaluate_batch(expression, batch)
     return [answer[row] for row in rows]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from fastfilter.runtime.selection import select_rows, take_rows
+from fastfilter.runtime.selection import mask_flags, select_rows, take_rows
 
 __all__ = ["Input", "open_input"]
 
@@ -115,7 +115,8 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
     batch = pa.record_batch(arrays)
 
     def select(mask: Mask) -> dict[str, Any]:
-        kept = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
+        assert isinstance(mask, pa.BooleanArray)  # of one batch
+        kept = np.flatnonzero(mask_flags(mask)).astype(np.int64)
         return {name: _take(column, arrays[name], kept) for name, column in columns.items()}
 
     return Input(batch.schema, iter((batch,)), True, False, select)

@@ -52,9 +52,12 @@ static void kernel_located(const ff_test *test, const ff_batch *batch, int64_t f
     }
 }
 
-/* Splits the source rows into those whose value is there (in run->candidates) and those where it is null. */
-static void split_nulls(const ff_place *place, int64_t first_row, int64_t num_rows, const uint64_t *source,
-                        ff_run *run) {
+/* Splits the source rows into those whose value is there (the result) and those where it is null (run->nulls). */
+static const uint64_t *split_nulls(const ff_test *test, const ff_place *place, int64_t first_row, int64_t num_rows,
+                                   const uint64_t *source, ff_run *run) {
+    if (place->num_validities == 0 && !place->all_null && !test->on_null) {
+        return source;
+    }
     for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
         uint64_t valid = place->all_null ? 0 : source[word];
         int64_t num_bits = num_rows - 64 * word < 64 ? num_rows - 64 * word : 64;
@@ -65,6 +68,7 @@ static void split_nulls(const ff_place *place, int64_t first_row, int64_t num_ro
         run->candidates[word] = valid;
         run->nulls[word] = source[word] & ~valid;
     }
+    return run->candidates;
 }
 
 static void add_nulls(const ff_test *test, int64_t num_rows, uint64_t *destination, const ff_run *run) {
@@ -77,14 +81,14 @@ static void add_nulls(const ff_test *test, int64_t num_rows, uint64_t *destinati
 static void kernel_direct(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                           const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
-    split_nulls(place, first_row, num_rows, source, run);
+    const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     int64_t first = place->base + first_row;
     if (test->dense != NULL) {
-        test->dense(test, place->view, first, num_rows, run->candidates, destination, run);
+        test->dense(test, place->view, first, num_rows, candidates, destination, run);
     } else {
         for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
             uint64_t found = 0;
-            for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+            for (uint64_t left = candidates[word]; left != 0; left &= left - 1) {
                 int bit = ff_first_bit(left);
                 found |= (uint64_t)test->matches(test, place->view, first + 64 * word + bit, run) << bit;
             }
@@ -126,13 +130,13 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
                               const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
     const ff_view *dictionary = ff_child(place->view, 0);
-    split_nulls(place, first_row, num_rows, source, run);
+    const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     const uint8_t *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
     if (verdicts != NULL) {
         ff_type_id id = place->view->type->index_id;
         const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
-        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, run->candidates,
+        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, candidates,
                                                destination)) {
             ff_fault_data(&run->fault, "a dictionary index is out of range");
             return;
@@ -140,7 +144,7 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
     } else {
         for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
             uint64_t found = 0;
-            for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+            for (uint64_t left = candidates[word]; left != 0; left &= left - 1) {
                 int bit = ff_first_bit(left);
                 int64_t entry = ff_dictionary_entry(place->view, first + 64 * word + bit, &run->fault);
                 if (entry < 0) {
@@ -158,12 +162,12 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
 static void kernel_runs(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                         const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
-    split_nulls(place, first_row, num_rows, source, run);
+    const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     int64_t first = place->base + first_row, start = 0, stop = 0, number;
     bool answer = false;
     for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
         uint64_t found = 0;
-        for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+        for (uint64_t left = candidates[word]; left != 0; left &= left - 1) {
             int bit = ff_first_bit(left);
             int64_t index = first + 64 * word + bit;
             if (index < start || index >= stop) {

@@ -177,7 +177,7 @@ _CLASH = object()
 
 
 def _merged(kind: Any, value: Any, apart: bool) -> Any:
-    """The kind of what had ``kind`` (None: nothing yet) and a value, or _CLASH: a dict of kinds, a list of one, or a name."""
+    """The kind of what had ``kind`` (None: nothing yet) and a value: kinds by key, a list of one, a name; or _CLASH."""
     if value is None:
         return kind
     if isinstance(value, dict):

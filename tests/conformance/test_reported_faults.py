@@ -100,7 +100,7 @@ def cut(flt: fastfilter.Filter, batch: pa.RecordBatch, matching: Sequence[int], 
 
 
 def holding(array: pa.Array) -> list[pa.RecordBatch]:
-    """Batches that hold an array as the metadata key ``v``: flattened, and as a child of a struct, with a parent's nulls."""
+    """Batches that hold an array as the metadata key ``v``: flattened, and as a child of a struct."""
     struct = pa.StructArray.from_arrays([array], ["v"])
     return [pa.record_batch({"metadata.v": array}), pa.record_batch({"metadata": struct})]
 
@@ -689,8 +689,8 @@ def test_a24_spellings_of_a_number(check: Any) -> None:
     check(records, {"metadata": {"n": "10"}}, [0, 2, 3], texts)
     check(records, {"metadata": {"n": "10.0"}}, [1], texts)
     check(records, {"metadata": {"n": {"$contains": 10}}}, [0, 1, 2], texts)
-    same = {json.dumps(fastfilter.compile(f'{{"field":"metadata.n","operator":"eq","value":{ten}}}').program.disassemble()) for ten in ("10", "10.0", "1e1", "1E+1")}  # fmt: skip
-    assert len(same) == 1
+    tens = [f'{{"field":"metadata.n","operator":"eq","value":{ten}}}' for ten in ("10", "10.0", "1e1", "1E+1")]
+    assert len({fastfilter.compile(filter).program for filter in tens}) == 1
 
 
 def test_a25_one_compiled_filter_and_many_threads() -> None:

@@ -72,7 +72,7 @@ def test_keys_that_are_no_unicode(backend: str, key: str) -> None:
 
 @pytest.mark.parametrize("text", ["[1]", "1", "{}", "true", '"soon"', "null"])
 def test_programs_that_hide_what_they_compare(backend: str, text: str) -> None:
-    """A program from elsewhere may not say that it compares a field with no timestamp; it is still answered or refused."""
+    """A program from elsewhere may hide that it compares a field with no timestamp: it is answered or refused."""
     program = Program(
         (
             Instruction(Opcode.JSON_CONTAINS, 1, 0, 0, 0, 0),
@@ -92,7 +92,8 @@ def test_programs_that_hide_what_they_compare(backend: str, text: str) -> None:
 
 UNSUPPORTED = (
     pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(4), pa.duration("s"), pa.time32("s"), pa.time64("ns"),
-    pa.month_day_nano_interval(), pa.sparse_union([pa.field("a", pa.int8())]), pa.dense_union([pa.field("a", pa.int8())]),
+    pa.month_day_nano_interval(), pa.sparse_union([pa.field("a", pa.int8())]),
+    pa.dense_union([pa.field("a", pa.int8())]),
     pa.list_(pa.binary()), pa.list_(pa.duration("s")), pa.dictionary(pa.int8(), pa.binary()),
     pa.run_end_encoded(pa.int32(), pa.time32("s")),
 )  # fmt: skip
@@ -104,7 +105,7 @@ def test_types_that_no_condition_reads(backend: str, type: pa.DataType) -> None:
     schema = pa.schema(
         [("metadata", pa.struct([("a", type), ("b", pa.int8())])), ("content", type), ("id", pa.string())]
     )
-    batch = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+    batch = pa.RecordBatch.from_arrays([empty(field.type) for field in schema], schema=schema)
     for field, column in (("metadata.a", "metadata"), ("content", "content")):
         for operator, value in (("eq", "x"), ("exists", True), ("contains", "x")):
             outcome = answer(condition(field, operator, value), batch, backend)
@@ -112,6 +113,15 @@ def test_types_that_no_condition_reads(backend: str, type: pa.DataType) -> None:
             assert outcome[3] == str(schema.field(column).type)
     assert answer({"or": [condition("id", "eq", "x"), condition("metadata.b", "gt", 1)]}, batch, backend) == []
     assert answer({"metadata": {"b": 1}}, batch, backend) == []
+
+
+def empty(type: pa.DataType) -> pa.Array:
+    """An array of no values, of any type."""
+    if pa.types.is_struct(type):
+        return pa.StructArray.from_arrays([empty(field.type) for field in type.fields], fields=type.fields)
+    if pa.types.is_run_end_encoded(type):
+        return pa.RunEndEncodedArray.from_arrays(pa.array([], type.run_end_type), pa.array([], type.value_type))
+    return pa.nulls(0, type)
 
 
 def test_objects_are_values_too(backend: str) -> None:
@@ -176,7 +186,8 @@ def test_uuids(backend: str) -> None:
 @pytest.mark.parametrize(
     ("array", "texts"),
     [
-        (pa.array([0.1, 1e20, -0.0, 16777216.0, 3e-7], pa.float32()), ["0.1", "100000000000000000000", "0", "16777216", "0.0000003"]),
+        (pa.array([0.1, 1e20, -0.0, 16777216.0], pa.float32()), ["0.1", "1" + "0" * 20, "0", "16777216"]),
+        (pa.array([3e-7, 1e-45], pa.float32()), ["0.0000003", "0." + "0" * 44 + "1"]),
         (pa.array([0.1, 65504.0, 1.5, -0.0], pa.float16()), ["0.1", "65500", "1.5", "0"]),
         (pa.array([0.1, 1e23, 5e-324, 1.0], pa.float64()), ["0.1", "1" + "0" * 23, "0." + "0" * 323 + "5", "1"]),
         (pa.array([float("nan"), float("inf"), float("-inf")]), ["NaN", "Infinity", "-Infinity"]),

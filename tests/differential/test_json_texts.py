@@ -18,6 +18,8 @@ from fastfilter.bytecode.program import Field, Role
 from fastfilter.compiler import expr
 from fastfilter.values import MISSING, Elements, ScalarSet
 
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 Outcome = list[bool] | tuple[Any, ...]
 
 
@@ -80,22 +82,34 @@ def _a(text: str | bytes, depth: int = 0) -> bytes:
 
 
 TRICKY = (
-    b"", b" ", b"{", b"{}", b"{} ", b"\xef\xbb\xbf{}", b'{"a":1}\x00', b"\x00", b'{"a":1,}', b'{,"a":1}', b'{"a" 1}', b'{"a":}', b"{'a':1}", b"[]", b"null",
-    b"true", b'"a"', b"5", b"-", b"nul", b"{}{}", b'{"a":1}x', b'{"a":1}//', b'{"a":1 "b":2}', b'{"a":[1,]}', b'{"a":[,1]}', b'{"a":[1 2]}', b'{"a":{"b":1},}',
+    b"", b" ", b"{", b"{}", b"{} ", b"\xef\xbb\xbf{}", b'{"a":1}\x00', b"\x00", b'{"a":1,}', b'{,"a":1}', b'{"a" 1}',
+    b'{"a":}', b"{'a':1}", b"[]", b"null",
+    b"true", b'"a"', b"5", b"-", b"nul", b"{}{}", b'{"a":1}x', b'{"a":1}//', b'{"a":1 "b":2}', b'{"a":[1,]}',
+    b'{"a":[,1]}', b'{"a":[1 2]}', b'{"a":{"b":1},}',
     *map(_a, (
-        "01", "-01", "-", "+1", "1.", ".5", "1e", "1e+", "1.e5", "0x1", "1_0", "NaN", "Infinity", "-Infinity", "nan", "True", "None", "tru", "truee", "nulll",
-        "0", "-0", "-0.0", "0e0", "1E400", "-1e400", "1e-400", "1e99999999999", "18446744073709551615", "18446744073709551616", "-9223372036854775809",
-        '"', '"\\"', '"\\x"', '"\\u12"', '"\\u12g4"', '"\\u 123"', '"\\ud800"', '"\\udc00"', '"\\ud800\\udc00"', '"\\ud800\\u0041"', '"\\uD83D\\uDE00"', '"\\u0000"',
-        '"\t"', '"\n"', '"\x7f"', '"\\/\\b\\f\\n\\r\\t\\"\\\\"', "[]]", "[[]", "{}}", '{"b"}', '{"b":1,"b":{"b":2}}', "\u00a01", "\x0b1", "\r\n\t 1",
-        "1,\"a\":2", "{\"x\":1},\"a\":{\"y\":2}", "1,\"\\u0061\":2", "[" * 1023 + "]" * 1023, "[" * 1024 + "]" * 1024, '{"a":' * 1023 + "1" + "}" * 1023,
-        '{"a":' * 1024 + "1" + "}" * 1024, "[" * 5000, '{"a":' * 5000, "[{\"a\":" * 511 + "1" + "}]" * 511, "[" * 5000 + "]" * 5000,
+        "01", "-01", "-", "+1", "1.", ".5", "1e", "1e+", "1.e5", "0x1", "1_0", "NaN", "Infinity", "-Infinity", "nan",
+        "True", "None", "tru", "truee", "nulll",
+        "0", "-0", "-0.0", "0e0", "1E400", "-1e400", "1e-400", "1e99999999999", "18446744073709551615",
+        "18446744073709551616", "-9223372036854775809",
+        '"', '"\\"', '"\\x"', '"\\u12"', '"\\u12g4"', '"\\u 123"', '"\\ud800"', '"\\udc00"', '"\\ud800\\udc00"',
+        '"\\ud800\\u0041"', '"\\uD83D\\uDE00"', '"\\u0000"',
+        '"\t"', '"\n"', '"\x7f"', '"\\/\\b\\f\\n\\r\\t\\"\\\\"', "[]]", "[[]", "{}}", '{"b"}', '{"b":1,"b":{"b":2}}',
+        "\u00a01", "\x0b1", "\r\n\t 1",
+        "1,\"a\":2", "{\"x\":1},\"a\":{\"y\":2}", "1,\"\\u0061\":2", "[" * 1023 + "]" * 1023, "[" * 1024 + "]" * 1024,
+        '{"a":' * 1023 + "1" + "}" * 1023,
+        '{"a":' * 1024 + "1" + "}" * 1024, "[" * 5000, '{"a":' * 5000, "[{\"a\":" * 511 + "1" + "}]" * 511,
+        "[" * 5000 + "]" * 5000,
     )),
     *map(_a, (
-        b'"\xc3\xa9"', b'"\xc3"', b'"\xa9"', b'"\xc0\x80"', b'"\xc1\xbf"', b'"\xe0\x80\x80"', b'"\xe0\xa0\x80"', b'"\xed\x9f\xbf"', b'"\xed\xa0\x80"', b'"\xed\xbf\xbf"',
-        b'"\xee\x80\x80"', b'"\xef\xbf\xbf"', b'"\xf0\x80\x80\x80"', b'"\xf0\x90\x80\x80"', b'"\xf4\x8f\xbf\xbf"', b'"\xf4\x90\x80\x80"', b'"\xf5\x80\x80\x80"',
-        b'"\xff"', b'"\xfe\xff"', b'"\xf0\x9f\x98"', b'"\xe2\x82"', b"\xc2\xa0 1", b'"\x00"', b'"\x1f"', b'"\xe2\x80\xa8"',
+        b'"\xc3\xa9"', b'"\xc3"', b'"\xa9"', b'"\xc0\x80"', b'"\xc1\xbf"', b'"\xe0\x80\x80"', b'"\xe0\xa0\x80"',
+        b'"\xed\x9f\xbf"', b'"\xed\xa0\x80"', b'"\xed\xbf\xbf"',
+        b'"\xee\x80\x80"', b'"\xef\xbf\xbf"', b'"\xf0\x80\x80\x80"', b'"\xf0\x90\x80\x80"', b'"\xf4\x8f\xbf\xbf"',
+        b'"\xf4\x90\x80\x80"', b'"\xf5\x80\x80\x80"',
+        b'"\xff"', b'"\xfe\xff"', b'"\xf0\x9f\x98"', b'"\xe2\x82"', b"\xc2\xa0 1", b'"\x00"', b'"\x1f"',
+        b'"\xe2\x80\xa8"',
     )),
-    b'{"\xed\xa0\x80":1}', b'{"\\ud800":1}', b'{"a":1,"\xff":2}', b'{"a\\u0000":1}', b'{"":1}', b'{"a":1}\n\n', b'\t{"a":1}', b'{"a":1}\x0c',
+    b'{"\xed\xa0\x80":1}', b'{"\\ud800":1}', b'{"a":1,"\xff":2}', b'{"a\\u0000":1}', b'{"":1}', b'{"a":1}\n\n',
+    b'\t{"a":1}', b'{"a":1}\x0c',
 )  # fmt: skip
 
 
@@ -150,8 +164,9 @@ def test_the_first_bad_row_is_named(bad: list[int], offset: int, kind: str) -> N
 @given(st.data())
 def test_whole_records_as_text(data: st.DataObject) -> None:
     """Lines of JSONL: every field is found in the text of its record; a line that is no object is an error."""
-    records = data.draw(st.lists(st.fixed_dictionaries({}, optional={"content": strategies.json_values, "importance": strategies.json_numbers,
-        "created_at": strategies.strings, "metadata": strategies.json_values}), max_size=8))  # fmt: skip
+    values = strategies.json_values
+    columns = {"content": values, "importance": strategies.json_numbers, "created_at": strategies.strings}
+    records = data.draw(st.lists(st.fixed_dictionaries({}, optional={**columns, "metadata": values}), max_size=8))
     random = data.draw(st.randoms(use_true_random=False))
     lines = [strategies.spell(record, random).encode() for record in records]
     words = strategies.vocabulary_of(records, ["content", "importance", "created_at"])

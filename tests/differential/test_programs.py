@@ -7,12 +7,15 @@ from typing import Any
 
 import layouts
 import program_strategies
+import pytest
 import running
 import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fastfilter.bytecode.program import Field, Role
+
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 
 def test_programs(counted: Callable[[str, int], None]) -> None:

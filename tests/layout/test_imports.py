@@ -111,7 +111,7 @@ OTHERS = {
     "terminal": {"pyarrow", "rich"},
     "integrations": {"pyarrow", "numpy", "ray", "pyspark", "dask", "polars", "pandas"},
 }
-"""The other libraries that a room may import; of several entries the longest counts. What is not listed imports none."""
+"""The other libraries that a room may import; of several entries the longest counts. All else imports none."""
 
 OPTIONAL = {"polars", "pandas", "ray", "pyspark", "dask"}
 """What need not be installed, and so is imported only when it is needed."""

@@ -251,6 +251,9 @@ static inline int64_t ff_num_words(int64_t num_rows) {
 uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits);
 /* Sets in `destination`, from bit `offset` on, the bits that are set in `source`; touches no other bit. */
 void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits);
+int64_t ff_count_bits(const uint8_t *bits, int64_t num_bytes);
+/* Writes the numbers of the set bits of whole bytes, counted from `first`. */
+void ff_bits_to_indices(const uint8_t *bits, int64_t num_bytes, int64_t first, int64_t *indices);
 bool ff_any_bit(const uint64_t *rows, int64_t num_words);
 
 #endif
