@@ -58,7 +58,7 @@ def draw(results: list[Result], title: str, path: pathlib.Path) -> list[pathlib.
     axes.set_axisbelow(True)
     for position, (result, ratio) in zip(positions, rated, strict=True):
         peer = "one thread" if result.family == "threads" else result.best_peer
-        axes.text(max(ratio, 1) * 1.04, position, f"{ratio:.1f}× {peer}", va="center", fontsize=7.5, color=_INK)
+        axes.text(max(ratio, 1) * 1.04, position, f"{ratio:.3g}× {peer}", va="center", fontsize=7.5, color=_INK)
     for place, text in heads:
         axes.text(0, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5, fontweight="bold")
     axes.tick_params(axis="y", length=0)

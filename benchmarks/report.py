@@ -110,8 +110,8 @@ def summary(run: Run) -> str:
         ratios = [ratio for ratio, _ in rated]
         least, worst = min(rated, key=lambda pair: pair[0])
         lines.append(
-            f"| {family} | {len(rated)} | {geometric_mean(ratios):.1f} × | {least:.2f} × "
-            f"| {worst.label}, {worst.rows:,} rows | {max(ratios):.1f} × |"
+            f"| {family} | {len(rated)} | {_factor(geometric_mean(ratios))} | {_factor(least)} "
+            f"| {worst.label}, {worst.rows:,} rows | {_factor(max(ratios))} |"
         )
     return "\n".join(lines)
 
@@ -152,7 +152,7 @@ def _table(results: list[Result], bandwidth: float) -> str:
     head = ["case", "rows", "pass", *engines, "best peer", "ratio", "moved", "limit"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for result in results:
-        ratio = "–" if result.ratio is None else f"**{result.ratio:.2f} ×**"
+        ratio = "–" if result.ratio is None else f"**{_factor(result.ratio)}**"
         cells = [result.label, f"{result.rows:,}", f"{result.passing / max(result.rows, 1):.1%}"]
         cells += [_cell(result.timings[engine]) if engine in result.timings else "–" for engine in engines]
         cells += [result.best_peer or "–", ratio, _size(result.bytes_read), duration(result.bytes_read / bandwidth)]
@@ -163,6 +163,10 @@ def _table(results: list[Result], bandwidth: float) -> str:
 def _cell(timing: Timing) -> str:
     spread = (timing.high - timing.low) / 2 / timing.median
     return f"{duration(timing.median)} ({spread:.0%})"
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:.2f} ×" if 0.1 <= ratio < 10 else f"{ratio:.3g} ×"
 
 
 def _size(num_bytes: int) -> str:

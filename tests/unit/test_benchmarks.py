@@ -128,7 +128,7 @@ def test_the_report_names_the_best_peer_and_the_ratio() -> None:
     assert [result.best_peer for result in results.results] == ["Polars", "pyarrow", None, None]
     text = report.markdown(results)
     assert "| a | 1,000 | 1.0% | 1.00 ms (10%) | 4.00 ms (10%) | 2.00 ms (10%) | Polars | **2.00 ×** | 8.0 kB |" in text
-    assert "| typical | 2 | 1.0 × | 0.50 × | b, 1,000 rows | 2.0 × |" in text
+    assert "| typical | 2 | 1.00 × | 0.50 × | b, 1,000 rows | 2.00 × |" in text
     assert "* DuckDB: is tired" in text
     written = json.loads(json.dumps(results.to_json()))["results"][0]
     assert (written["name"], written["best_peer"], written["ratio"]) == ("typical/a/1000", "Polars", 2)
