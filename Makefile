@@ -6,13 +6,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard src/*.py src/*.pyx src/*.pxd src/generated/* src/include/fastfilter/* src/kernels/* src/json/*)
 
-.PHONY: help demo test lint tests bench bench-quick memory generate clean
+.PHONY: help demo test lint tests bench bench-quick bench-seed instructions memory generate clean
 
 help:
 	@echo "make demo         build, make a sample corpus, filter both seed examples out of Parquet and JSONL"
 	@echo "make test         linters, type checks and the whole test suite"
 	@echo "make lint, tests  one half of it each"
-	@echo "make bench-quick  the seed examples against a bound, with pytest-benchmark"
+	@echo "make bench        every case on every engine, into benchmarks/results (an hour at most; wants a quiet machine)"
+	@echo "make bench-quick  the headline cases in about two minutes"
+	@echo "make bench-seed   the seed example against a bound, with pytest-benchmark"
+	@echo "make instructions instructions a row, counted by valgrind, against the committed baseline"
 	@echo "make memory       filter 1 GB of Parquet and report the peak memory"
 	@echo "make generate     write again what derives from the opcode table"
 	@echo "make clean        remove all that was built"
@@ -42,10 +45,21 @@ lint: $(VENV)/tools
 tests: $(VENV)/tools
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests
 
-bench-quick: $(VENV)/tools
+$(VENV)/engines: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+bench: $(VENV)/engines
+	$(BIN)/python -m benchmarks
+
+bench-quick: $(VENV)/engines
+	$(BIN)/python -m benchmarks --quick --out benchmarks/results/quick
+
+bench-seed: $(VENV)/tools
 	$(BIN)/python -m pytest benchmarks --benchmark-only
 
-bench: bench-quick
+instructions: $(VENV)/installed
+	$(BIN)/python -m benchmarks.instructions
 
 memory: $(VENV)/tools
 	$(BIN)/python -m benchmarks.memory
