@@ -20,9 +20,9 @@ from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.inputs import Input, open_input
+from fastfilter.runtime.records import RecordMatcher, record_matcher
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
-from fastfilter.runtime.vm.python import run_records
 
 __all__ = ["Filter", "compile"]
 
@@ -106,7 +106,7 @@ class Filter:
         rest: of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty.
     """
 
-    __slots__ = ("_expression", "_machines", "_options", "_rules", "dialect", "program", "rest")
+    __slots__ = ("_expression", "_machines", "_matcher", "_options", "_rules", "dialect", "program", "rest")
 
     def __init__(
         self,
@@ -125,6 +125,7 @@ class Filter:
         self._expression = expression
         self._rules = rules
         self._machines: dict[tuple[str, pa.Schema | bytes], Machine] = {}
+        self._matcher: RecordMatcher | None = None
 
     @staticmethod
     def from_program(
@@ -244,7 +245,7 @@ class Filter:
             >>> flt.matches({"id": "mem_1", "metadata": {"labels": ["vip", "eu"]}})
             True
         """
-        return self._match_records([record])[0]
+        return self._record_matcher().matches(record)
 
     def select(self, records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Those of the records that match, in order, as the same objects; see :meth:`matches`.
@@ -255,18 +256,13 @@ class Filter:
             >>> flt.select([{"id": 1, "metadata": {}}, {"id": 2, "metadata": {"kind": "a"}}])
             [{'id': 1, 'metadata': {}}]
         """
-        given = list(records)
-        return [record for record, match in zip(given, self._match_records(given), strict=True) if match]
+        return self._record_matcher().select(records)
 
-    def _match_records(self, records: list[Mapping[str, Any]]) -> list[bool]:
-        options = self._options
-        return run_records(
-            self.program,
-            records,
-            metadata=options.metadata,
-            columns=options.fields,
-            on_invalid_json=options.on_invalid_json,
-        )
+    def _record_matcher(self) -> RecordMatcher:
+        matcher = self._matcher
+        if matcher is None:
+            matcher = self._matcher = record_matcher(self.program, self._options)
+        return matcher
 
     # -- looking inside ----------------------------------------------------------------------------------------------
 
