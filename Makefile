@@ -39,7 +39,7 @@ lint: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict fastfilter
-	PATH="$(abspath $(BIN)):$$PATH" cython-lint src/_native.pyx  # it looks for pycodestyle there
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint src/*.pyx  # it looks for pycodestyle there
 	$(BIN)/python -m fastfilter.bytecode.reference --check
 
 tests: $(VENV)/tools
@@ -69,4 +69,4 @@ generate: $(VENV)/tools
 
 clean:
 	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f fastfilter/*.so src/_native.c src/unicode_lower_table.h
+	rm -f fastfilter/*.so src/_native.c src/_records.c src/unicode_lower_table.h

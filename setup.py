@@ -1,4 +1,4 @@
-"""The build of the native extension; all else about the package is in pyproject.toml.
+"""The build of the native extensions; all else about the package is in pyproject.toml.
 
 ``FASTFILTER_PURE_PYTHON=1`` builds none, and the package then runs on its Python machine. Otherwise an extension that
 cannot be built is an error.
@@ -49,18 +49,23 @@ class BuildExtension(build_ext):
         super().run()
 
 
-def extension() -> Extension:
+def extension(name: str, c_sources: list[str]) -> Extension:
     headers = glob("src/include/fastfilter/*.h") + glob("src/generated/*.h") + glob("src/json/*.h")
     return Extension(
-        "fastfilter._native",
-        sources=["src/_native.pyx", *sorted(glob("src/kernels/*.c") + glob("src/json/*.c"))],
+        f"fastfilter.{name}",
+        sources=[f"src/{name}.pyx", *sorted(c_sources)],
         include_dirs=["src/include", "src"],
         depends=[*sorted(headers), *sorted(glob("src/**/*.pxd", recursive=True))],
         extra_compile_args=[] if sys.platform == "win32" else ["-std=c11", "-O3", "-Wall", "-Wextra"],
     )
 
 
+EXTENSIONS = {
+    "_native": glob("src/kernels/*.c") + glob("src/json/*.c"),
+    "_records": [f"src/kernels/{name}.c" for name in ("bytes", "text_find", "text_number", "text_timestamp")],
+}
+
 setup(
-    ext_modules=[] if PURE_PYTHON else [extension()],
+    ext_modules=[] if PURE_PYTHON else [extension(name, c_sources) for name, c_sources in EXTENSIONS.items()],
     cmdclass={"build_py": BuildPackage, "build_ext": BuildExtension},
 )

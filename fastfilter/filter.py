@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,9 @@ from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
 from fastfilter.runtime.inputs import Input, open_input
+from fastfilter.runtime.records import RecordMatcher, record_matcher
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
-from fastfilter.runtime.vm.python import run_records
 
 __all__ = ["Filter", "compile"]
 
@@ -117,7 +117,17 @@ class Filter:
     many threads at once, and pickled.
     """
 
-    __slots__ = ("_dialect", "_expression", "_last", "_machines", "_options", "_program", "_rest", "_rules")
+    __slots__ = (
+        "_dialect",
+        "_expression",
+        "_last",
+        "_machines",
+        "_matcher",
+        "_options",
+        "_program",
+        "_rest",
+        "_rules",
+    )
 
     def __init__(
         self,
@@ -138,6 +148,7 @@ class Filter:
         self._machines: dict[tuple[str, pa.Schema | bytes], Machine] = {}
         # The schema object seen last, with its machine: comparing schemas takes longer than filtering few rows.
         self._last: tuple[pa.Schema, str, Machine] | None = None
+        self._matcher: RecordMatcher | None = None
 
     @staticmethod
     def from_program(
@@ -283,7 +294,7 @@ class Filter:
             >>> flt.matches({"id": "mem_1", "metadata": {"labels": ["vip", "eu"]}})
             True
         """
-        return self._match_records([record])[0]
+        return self._record_matcher().matches(record)
 
     def select(self, records: Iterable[Record]) -> list[Record]:
         """Those of the records that match, in order, as the same objects; see :meth:`matches`.
@@ -294,18 +305,13 @@ class Filter:
             >>> flt.select([{"id": 1, "metadata": {}}, {"id": 2, "metadata": {"kind": "a"}}])
             [{'id': 1, 'metadata': {}}]
         """
-        given = list(records)
-        return [record for record, match in zip(given, self._match_records(given), strict=True) if match]
+        return cast("list[Record]", self._record_matcher().select(records))
 
-    def _match_records(self, records: Sequence[Mapping[str, Any]]) -> list[bool]:
-        options = self._options
-        return run_records(
-            self.program,
-            records,
-            metadata=options.metadata,
-            columns=options.fields,
-            on_invalid_json=options.on_invalid_json,
-        )
+    def _record_matcher(self) -> RecordMatcher:
+        matcher = self._matcher
+        if matcher is None:
+            matcher = self._matcher = record_matcher(self.program, self._options)
+        return matcher
 
     # -- looking inside ----------------------------------------------------------------------------------------------
 

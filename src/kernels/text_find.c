@@ -1,5 +1,5 @@
 /* Substring search: memchr for the needle's first byte, and where a text is made to defeat that, the two-way algorithm
- * (Crochemore and Perrin, 1991), which is linear and needs no memory. */
+ * (Crochemore and Perrin, 1991), which is linear and needs no memory. And a quick one, which may give up. */
 #include "fastfilter/text.h"
 
 #include <string.h>
@@ -97,4 +97,69 @@ bool ff_find(ff_bytes text, ff_bytes needle) {
         position++;
     }
     return false;
+}
+
+/* A byte of a needle, and the bit that a text's byte may lack: `(byte | fold) == letter` for a letter of either case. */
+typedef struct {
+    int64_t place;
+    uint8_t letter, fold;
+} anchor;
+
+static inline anchor anchor_at(ff_bytes needle, int64_t place, bool ignore_case) {
+    uint8_t letter = needle.data[place];
+    bool folds = ignore_case && letter >= 'a' && letter <= 'z';
+    return (anchor){place, letter, folds ? 0x20 : 0};
+}
+
+static inline bool is_at(const uint8_t *text, anchor byte) {
+    return (text[byte.place] | byte.fold) == byte.letter;
+}
+
+static inline bool occurs_at(const uint8_t *text, ff_bytes needle, bool ignore_case) {
+    if (!ignore_case) {
+        return memcmp(text, needle.data, (size_t)needle.length) == 0;
+    }
+    for (int64_t i = 0; i < needle.length; i++) {
+        uint8_t byte = text[i];
+        if ((byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte) != needle.data[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum { POSITIONS = 32 }; /* compared at once: a loop of fixed length that compilers turn into vectors */
+
+int ff_find_quickly(ff_bytes text, ff_bytes needle, bool ignore_case) {
+    if (needle.length == 0) {
+        return 1;
+    }
+    anchor first = anchor_at(needle, 0, ignore_case), last = anchor_at(needle, needle.length - 1, ignore_case);
+    int64_t num_starts = text.length - needle.length + 1, wasted = 0;
+    for (int64_t at = 0; at < num_starts; at += POSITIONS) {
+        const uint8_t *here = text.data + at;
+        int64_t count = num_starts - at < POSITIONS ? num_starts - at : POSITIONS;
+        if (count == POSITIONS) {
+            uint8_t any = 0;
+            for (int i = 0; i < POSITIONS; i++) {
+                any |= (uint8_t)(((here[i] | first.fold) == first.letter) &
+                                 ((here[i + last.place] | last.fold) == last.letter));
+            }
+            if (!any) {
+                continue;
+            }
+        }
+        for (int64_t i = 0; i < count; i++) {
+            if (is_at(here + i, first) && is_at(here + i, last)) {
+                if (occurs_at(here + i, needle, ignore_case)) {
+                    return 1;
+                }
+                wasted += needle.length;
+                if (wasted > 4096 + 8 * at) {
+                    return -1;
+                }
+            }
+        }
+    }
+    return 0;
 }

@@ -81,7 +81,7 @@ ALLOWED = {
     "errors": (),
     "bytecode": ("bytecode", "values", "errors"),
     "compiler": ("compiler", "bytecode", "values", "errors"),
-    "runtime": ("runtime", "bytecode", "values", "errors", "_native"),
+    "runtime": ("runtime", "bytecode", "values", "errors", "_native", "_records"),
     "explain": ("compiler", "runtime", "bytecode", "values", "errors"),
     "filter": ("explain", "compiler", "runtime", "bytecode", "values", "errors"),
 }

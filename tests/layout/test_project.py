@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(fastfilter.__path__, "fastfilter.")
-    if not module.name.endswith(("__main__", "._native"))
+    if not module.name.endswith(("__main__", "._native", "._records"))
 )
 
 
@@ -140,7 +140,8 @@ def test_every_public_name_is_explained(name: str) -> None:
 
 def test_types_are_shipped() -> None:
     assert (ROOT / "fastfilter" / "py.typed").is_file()
-    assert (ROOT / "fastfilter" / "_native.pyi").is_file()
+    for extension in (ROOT / "src").glob("*.pyx"):
+        assert (ROOT / "fastfilter" / f"{extension.stem}.pyi").is_file()
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
     assert set(data["fastfilter"]) >= {"py.typed", "*.pyi"}
 
@@ -185,7 +186,7 @@ def test_files_are_short(room: str) -> None:
     sizes = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for path in (ROOT / room).rglob("*")
-        if path.suffix in LIMITS and path.name not in ("_native.c", "unicode_lower_table.h")
+        if path.suffix in LIMITS and path.name not in ("_native.c", "_records.c", "unicode_lower_table.h")
     }
     assert sizes
     assert {name: size for name, size in sizes.items() if size > LIMITS[pathlib.Path(name).suffix]} == {}

@@ -15,6 +15,10 @@ bool ff_lower(ff_bytes text, ff_buffer *out);
 /* Whether `needle` occurs in `text`; the empty needle always does. */
 bool ff_find(ff_bytes text, ff_bytes needle);
 
+/* The same for one short text, whose characters are single bytes of any encoding: 1 or 0, or -1 if the needle is made to
+ * defeat the search. With `ignore_case` the ASCII letters of `text` count as lower case, and `needle` must be so. */
+int ff_find_quickly(ff_bytes text, ff_bytes needle, bool ignore_case);
+
 /* Reads a full ISO 8601 timestamp by the grammar of fastfilter.values.parse_timestamp: seconds since the epoch and
  * nanoseconds (0 to 999,999,999) past them. False if `text` is not one. */
 bool ff_parse_timestamp(ff_bytes text, int64_t *seconds, int32_t *nanoseconds);

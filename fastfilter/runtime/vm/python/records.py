@@ -36,6 +36,7 @@ def run_records(
     metadata: str,
     columns: Mapping[str, str],
     on_invalid_json: Literal["missing", "error"],
+    rows: Sequence[int] | None = None,
 ) -> list[bool]:
     """Whether each record matches.
 
@@ -47,10 +48,11 @@ def run_records(
         metadata: the key of a record under which its metadata are.
         columns: keys of built-in fields that are not under their own name.
         on_invalid_json: whether metadata that cannot be read as an object count as MISSING or are an error.
+        rows: the numbers that errors give the records; None counts them from 0.
 
     Raises:
         BindError: a field the filter names holds a value of another type.
-        DataError: metadata cannot be read, under ``on_invalid_json="error"``; ``row`` is the record's position.
+        DataError: metadata cannot be read, under ``on_invalid_json="error"``; ``row`` is the record's number.
         TypeError: a record is no mapping.
     """
     code = code_of(program)
@@ -58,12 +60,13 @@ def run_records(
     keys = [columns.get(field.path[0], field.path[0]) for field in fields]
     reads_metadata = any(field.role is Role.METADATA for field in fields)
     strict = on_invalid_json == "error"
+    numbers = range(len(records)) if rows is None else rows
     matches: list[bool] = []
     for first in range(0, len(records), _MORSEL_RECORDS):
         morsel = records[first : first + _MORSEL_RECORDS]
         # All fields of all records are looked at: an unreadable value is an error whatever the other conditions.
         values: list[list[Any]] = [[] for _ in fields]
-        for row, record in enumerate(morsel, first):
+        for row, record in zip(numbers[first : first + _MORSEL_RECORDS], morsel, strict=True):
             if not isinstance(record, Mapping):
                 raise TypeError(f"record {row} is no mapping but a {type(record).__name__}")
             root, is_json = _metadata_of(record, metadata, strict, row) if reads_metadata else (MISSING, False)

@@ -1,0 +1,142 @@
+"""Filtering records that are dicts: the choice of what evaluates them.
+
+The native back end reads dicts of plain values where they lie (``src/_records.pyx``); records with any other value, and
+metadata that are JSON text, go to the Python machine one and all: answers and errors are the Python machine's.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import sysconfig
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from fastfilter.bytecode.constants import Constant, Json, Strings, Text
+from fastfilter.bytecode.opcodes import OPCODES, Argument, Opcode
+from fastfilter.bytecode.program import Instruction, Program, Role
+from fastfilter.runtime.binder import BindOptions
+from fastfilter.runtime.vm import backend
+from fastfilter.runtime.vm.lowering import Lowered, lower
+from fastfilter.runtime.vm.python import run_records
+from fastfilter.runtime.vm.python.json_text import parse_json
+from fastfilter.runtime.vm.python.jsonb import is_plain_number, text_of
+from fastfilter.runtime.vm.python.tests import Test, make_test
+from fastfilter.values import INT64_MIN, UINT64_MAX, Elements, ScalarSet, StringBound
+
+__all__ = ["RecordMatcher", "record_matcher"]
+
+Record = Mapping[str, Any]
+
+
+class RecordMatcher(Protocol):
+    """A program that runs on records; immutable, shared by threads."""
+
+    def matches(self, record: Record) -> bool:
+        """Whether a record matches."""
+
+    def select(self, records: Iterable[Record]) -> list[Record]:
+        """Those of the records that match, in order."""
+
+
+_NEEDS_LOCK: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+"""The native evaluator borrows references that a free-threaded interpreter does not keep alive."""
+
+
+def record_matcher(program: Program, options: BindOptions, name: str = backend) -> RecordMatcher:
+    """The program ready to run on records.
+
+    Args:
+        program: the compiled filter.
+        options: how fields are found in a record.
+        name: the back end, as in :data:`fastfilter.runtime.vm.BACKENDS`.
+    """
+    evaluate = functools.partial(
+        run_records,
+        program,
+        metadata=options.metadata,
+        columns=options.fields,
+        on_invalid_json=options.on_invalid_json,
+    )
+    if name == "python" or _NEEDS_LOCK:
+        return _PythonMatcher(evaluate)
+    from fastfilter._records import RecordProgram
+
+    fields = tuple(
+        (True, field.path)
+        if field.role is Role.METADATA
+        else (False, (options.fields.get(field.path[0], field.path[0]),))
+        for field, _ in program.fields
+    )
+    tests = tuple(_test(program, step) for step in program.instructions if OPCODES[step.opcode].field)
+    return RecordProgram(
+        program.words,
+        max(1, program.num_registers),
+        options.metadata,
+        fields,
+        tests,
+        lambda records, rows: evaluate(records, rows=rows),
+    )
+
+
+class _PythonMatcher:
+    def __init__(self, evaluate: Callable[[Sequence[Record]], list[bool]]) -> None:
+        self._evaluate = evaluate
+
+    def matches(self, record: Record) -> bool:
+        return self._evaluate([record])[0]
+
+    def select(self, records: Iterable[Record]) -> list[Record]:
+        given = list(records)
+        return [record for record, match in zip(given, self._evaluate(given), strict=True) if match]
+
+
+def _test(program: Program, step: Instruction) -> tuple[frozenset[str], str | None, Lowered, Test]:
+    """What the native evaluator needs of a test: strings, a text, the rest of its constant, and the test in Python."""
+    has_constant = OPCODES[step.opcode].argument is Argument.CONSTANT
+    constant = program.constants[step.argument] if has_constant else None
+    strings = _strings(constant)
+    return (
+        frozenset(strings),
+        strings[0] if len(strings) == 1 else _text(step.opcode, constant),
+        _lower_texts(strings) if isinstance(constant, Strings) else lower(step.opcode, constant, None),
+        make_test(step.opcode, constant, Elements(step.mode)),
+    )
+
+
+def _strings(constant: Constant | None) -> tuple[str, ...]:
+    if isinstance(constant, ScalarSet):
+        return constant.strings
+    return constant.values if isinstance(constant, Strings) else ()
+
+
+def _text(opcode: Opcode, constant: Constant | None) -> str | None:
+    if isinstance(constant, Text):
+        return constant.value.lower() if opcode is Opcode.CONTAINS_IGNORE_CASE else constant.value
+    if isinstance(constant, StringBound):
+        return constant.value
+    if isinstance(constant, Json):
+        value = parse_json(constant.text)
+        return value if isinstance(value, str) else None
+    return None
+
+
+_INTEGER: Final = re.compile("-?[0-9]{1,20}")
+
+
+def _lower_texts(strings: Sequence[str]) -> Lowered:
+    """The values other than strings that have one of some JSONB texts: an int and a double may not share theirs."""
+    texts = frozenset(strings)
+    integers = [int(text) for text in texts if _INTEGER.fullmatch(text)]
+    integers = [number for number in integers if INT64_MIN <= number <= UINT64_MAX and str(number) in texts]
+    doubles = [float(text) for text in texts if is_plain_number(text)]
+    doubles = [number for number in doubles if math.isfinite(number) and text_of(number) in texts]
+    whole = lower(Opcode.EQUALS_ANY, ScalarSet(numbers=tuple(integers)), None)
+    return Lowered(
+        false="false" in texts,
+        true="true" in texts,
+        int64s=whole.int64s,
+        uint64s=whole.uint64s,
+        doubles=lower(Opcode.EQUALS_ANY, ScalarSet(numbers=tuple(doubles)), None).doubles,
+    )
