@@ -201,7 +201,7 @@ cdef class BoundProgram:
             self.read_source(&group.source, column, steps)
             if not ff_group_bind(group, self.types[column], &self.num_views[column]):
                 raise ValueError(f"column {self.names[column]!r} holds no JSON text where the field is")
-            group.paths = ff_json_paths_new()
+            group.paths = ff_json_paths_new(False)
             if group.paths == NULL:
                 raise MemoryError
             for path in paths:

@@ -414,6 +414,10 @@ DEFINE_MAP(map_uint16, uint16_t)
 DEFINE_MAP(map_uint32, uint32_t)
 DEFINE_MAP(map_uint64, uint64_t)
 
+/* -- JSON texts ------------------------------------------------------------------------------------------------------- */
+
+#include "target_json.h"
+
 const ff_target FF_TARGET_TABLE = {
     .name = FF_TARGET_NAME,
     .numbers =
@@ -436,6 +440,8 @@ const ff_target FF_TARGET_TABLE = {
         },
     .string_equals = string_equals,
     .large_string_equals = large_string_equals,
+    .json_scan = JSON_SCAN,
+    .json_scan_trusted = JSON_SCAN_TRUSTED,
     .string_find = string_find,
     .large_string_find = large_string_find,
     .map_entries =

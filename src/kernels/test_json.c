@@ -25,7 +25,7 @@ static ff_json_status extract_row(const ff_group *group, const ff_batch *batch, 
         return FF_JSON_OK;
     }
     ff_bytes text = ff_string_at(view, index, run->uuid, &run->fault);
-    ff_json_status status = ff_json_extract(group->paths, text, values, &run->keys);
+    ff_json_status status = ff_json_extract(group->paths, text, text.data + text.length, values, &run->keys);
     if (status == FF_JSON_NO_MEMORY) {
         ff_fault_memory(&run->fault);
     }
