@@ -115,6 +115,7 @@ cdef extern from "fastfilter/tests.h" nogil:
         bint above
         bint has_container
         ff_json_pattern *pattern
+        ff_bytes needle
 
     ctypedef struct ff_group:
         ff_source source
