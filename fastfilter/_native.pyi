@@ -43,6 +43,7 @@ class BoundProgram:
         tests: for each test instruction, in order: its source (-1 for a JSON value), its group and the path's place in
             that (-1 for an Arrow value), and its constant.
         strict_json: whether every JSON text is checked.
+        trusted_json: whether JSON texts are taken for well-formed and not validated.
 
     Raises:
         ValueError: the parts do not fit together.
@@ -59,6 +60,7 @@ class BoundProgram:
         groups: tuple[tuple[int, tuple[int | bytes, ...], tuple[tuple[bytes, ...], ...]], ...],
         tests: tuple[tuple[int, int, int, Lowered], ...],
         strict_json: bool,
+        trusted_json: bool,
     ) -> None: ...
     def attach(self, arrays: tuple[tuple[object, object], ...], num_rows: int) -> AttachedBatch:
         """The program with a batch's columns.

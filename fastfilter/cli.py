@@ -92,6 +92,9 @@ MissingFieldsOption = Annotated[
 StrictJsonOption = Annotated[
     bool, typer.Option("--strict-json", help="Stop at metadata that is no JSON object; without it, that is missing.")
 ]
+TrustJsonOption = Annotated[
+    bool, typer.Option("--trust-json", help="Take JSON texts for well-formed: faster, and no check of broken ones.")
+]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", min=1, help="The most threads to use.", show_default="every core")
 ]
@@ -198,13 +201,14 @@ def run(
     ] = None,
     missing_fields: MissingFieldsOption = MissingFields.ERROR,
     strict_json: StrictJsonOption = False,
+    trust_json: TrustJsonOption = False,
     threads: ThreadsOption = None,
     input_format: InputFormatOption = None,
     quiet: QuietOption = False,
 ) -> int:  # fmt: skip
     """Write the rows of the sources that match the filter."""
     fields = _pairs("--field", field)
-    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, sources)
+    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
     names = _names(columns)
     files = find_files(sources, input_format)
     if output not in (None, "-"):
@@ -241,13 +245,14 @@ def count(
     field: FieldOption = None,
     missing_fields: MissingFieldsOption = MissingFields.ERROR,
     strict_json: StrictJsonOption = False,
+    trust_json: TrustJsonOption = False,
     threads: ThreadsOption = None,
     input_format: InputFormatOption = None,
     quiet: QuietOption = False,
 ) -> int:
     """Print how many rows of the sources match the filter."""
     fields = _pairs("--field", field)
-    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, sources)
+    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
     files = find_files(sources, input_format)
     scan = Scan(flt, files, ScanOptions(None, None, threads, metadata, fields, strict_json))
     started = time.perf_counter()
@@ -271,7 +276,7 @@ def explain(
 ) -> int:
     """Show what the filter means and how it runs; with a source, also on which columns."""
     fields = _pairs("--field", field)
-    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, False, sources or [])
+    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, False, False, sources or [])
     print(f"dialect\n  {flt.dialect}")
     if sources:
         files = find_files(sources, input_format)
@@ -291,7 +296,7 @@ def validate(
 ) -> int:
     """Say whether the filter is a good one, and if not, where it is bad."""
     try:
-        flt = _compile(filter, dialect, scope, {}, "metadata", MissingFields.ERROR, False, [])
+        flt = _compile(filter, dialect, scope, {}, "metadata", MissingFields.ERROR, False, False, [])
     except FilterError as error:
         if not as_json:
             raise
@@ -337,6 +342,7 @@ def _compile(
     metadata: str,
     missing_fields: MissingFields,
     strict_json: bool,
+    trust_json: bool,
     sources: list[str],
 ) -> fastfilter.Filter:
     if text == STANDARD_INPUT:
@@ -352,6 +358,8 @@ def _compile(
         raise UsageError(f"{text}: there is no such file")
     else:
         filter = text
+    if strict_json and trust_json:
+        raise UsageError("--strict-json asks for a check that --trust-json leaves out")
     try:
         return fastfilter.compile(
             filter,
@@ -361,6 +369,7 @@ def _compile(
             metadata=metadata,
             missing_fields=missing_fields.value,
             on_invalid_json="error" if strict_json else "missing",
+            json="trusted" if trust_json else "validate",
         )
     except FilterError:
         raise

@@ -45,6 +45,7 @@ def compile(
     missing_fields: Literal["error", "null"] = "error",
     on_invalid_json: Literal["missing", "error"] = "missing",
     limits: Mapping[str, int] | None = None,
+    json: Literal["validate", "trusted"] = "validate",
     *,
     _rules: tuple[Rule, ...] | None = None,
 ) -> Filter:
@@ -61,6 +62,8 @@ def compile(
         missing_fields: what a built-in field without a column is: ``"error"``, or ``"null"``: missing on every row.
         on_invalid_json: what metadata text that cannot be read is: ``"missing"``, or an ``"error"`` naming the row.
         limits: the dialect's limits where they differ from the documented ones, as ``{"max_conditions": 200}``.
+        json: ``"trusted"`` skips the validation of JSON texts that a database or writer has made: the same answers on
+            well-formed texts, some answer on others.
 
     Returns:
         The compiled filter: immutable, picklable, shared by threads.
@@ -75,11 +78,11 @@ def compile(
         >>> flt.mask({"importance": [0.5, 0.9, None]}).to_pylist()
         [False, True, False]
     """
-    arguments = (filter, dialect, scope, fields, metadata, missing_fields, on_invalid_json, limits)
+    arguments = (filter, dialect, scope, fields, metadata, missing_fields, on_invalid_json, limits, json)
     key = content_key(arguments) if _rules is None else None
     if key is not None and key in _COMPILED:
         return _COMPILED[key]
-    options = _bind_options(fields, metadata, missing_fields, on_invalid_json)
+    options = _bind_options(fields, metadata, missing_fields, on_invalid_json, json)
     request = dialects.parse(filter, dialect, scope, limits)
     expression, applied = optimize(request.expression, RULES if _rules is None else _rules)
     program = generate(expression, request.expression)
@@ -92,12 +95,16 @@ def compile(
 
 
 def _bind_options(
-    fields: Mapping[str, str] | None, metadata: str, missing_fields: str, on_invalid_json: str
+    fields: Mapping[str, str] | None, metadata: str, missing_fields: str, on_invalid_json: str, json: str
 ) -> BindOptions:
     if missing_fields not in ("error", "null"):
         raise ValueError(f"missing_fields must be 'error' or 'null', not {missing_fields!r}")
     if on_invalid_json not in ("missing", "error"):
         raise ValueError(f"on_invalid_json must be 'missing' or 'error', not {on_invalid_json!r}")
+    if json not in ("validate", "trusted"):
+        raise ValueError(f"json must be 'validate' or 'trusted', not {json!r}")
+    if json == "trusted" and on_invalid_json == "error":
+        raise ValueError("on_invalid_json='error' asks for a check that json='trusted' leaves out")
     if not isinstance(metadata, str) or not metadata:
         raise ValueError(f"metadata must be the name of a column, not {metadata!r}")
     if fields is not None and not isinstance(fields, Mapping):
@@ -107,7 +114,7 @@ def _bind_options(
         dialects.check_built_in_field(name)
         if not isinstance(column, str):
             raise ValueError(f"fields[{name!r}] must be the name of a column, not {column!r}")
-    return BindOptions(renamed, metadata, missing_fields, on_invalid_json)  # type: ignore[arg-type]
+    return BindOptions(renamed, metadata, missing_fields, on_invalid_json, json)  # type: ignore[arg-type]
 
 
 class Filter:
@@ -157,6 +164,7 @@ class Filter:
         metadata: str = "metadata",
         missing_fields: Literal["error", "null"] = "error",
         on_invalid_json: Literal["missing", "error"] = "missing",
+        json: Literal["validate", "trusted"] = "validate",
     ) -> Filter:
         """A filter that runs a program compiled elsewhere; the other arguments are those of :func:`compile`.
 
@@ -173,7 +181,7 @@ class Filter:
         if not isinstance(program, Program):
             raise TypeError(f"program must be a Program, not {type(program).__name__}; Program.from_bytes() reads one")
         verify(program)
-        return Filter(program, _bind_options(fields, metadata, missing_fields, on_invalid_json))
+        return Filter(program, _bind_options(fields, metadata, missing_fields, on_invalid_json, json))
 
     @property
     def program(self) -> Program:

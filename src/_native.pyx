@@ -131,6 +131,7 @@ cdef class BoundProgram:
         tests: for each test instruction, in order: its source (-1 for a JSON value), its group and the path's place in
             that (-1 for an Arrow value), and its constant as fastfilter.runtime.vm.lowering makes it.
         strict_json: whether every JSON text is checked.
+        trusted_json: whether JSON texts are taken for well-formed and not validated.
 
     Raises:
         ValueError: the parts do not fit together.
@@ -155,14 +156,14 @@ cdef class BoundProgram:
 
     def __cinit__(self, bytes words not None, int num_registers, tuple column_names not None,
                   tuple column_schemas not None, tuple sources not None, tuple groups not None, tuple tests not None,
-                  bint strict_json):
+                  bint strict_json, bint trusted_json):
         self.arena = _Arena()
         self.names = column_names
         self.num_registers = num_registers
         self.strict = strict_json
         self.bind_columns(column_schemas)
         self.bind_sources(sources)
-        self.bind_groups(groups)
+        self.bind_groups(groups, trusted_json)
         self.bind_tests(words, tests)
         self.bind_words(words)
 
@@ -213,7 +214,7 @@ cdef class BoundProgram:
             self.num_validities += source.num_steps + 1
         return 0
 
-    cdef int bind_groups(self, tuple groups) except -1:
+    cdef int bind_groups(self, tuple groups, bint trusted_json) except -1:
         cdef ff_group *group
         cdef ff_bytes *keys
         cdef int num_keys
@@ -225,7 +226,7 @@ cdef class BoundProgram:
             self.read_source(&group.source, column, steps)
             if not ff_group_bind(group, self.types[column], &self.num_views[column]):
                 raise ValueError(f"column {self.names[column]!r} holds no JSON text where the field is")
-            group.paths = ff_json_paths_new()
+            group.paths = ff_json_paths_new(trusted_json)
             if group.paths == NULL:
                 raise MemoryError
             for path in paths:
@@ -301,6 +302,7 @@ cdef class BoundProgram:
             own.num_strings += 1
             own.has_container = own.has_container or string[:1] in (b"[", b"{")
         own.text = self.arena.copy(constant.text)
+        own.needle = self.arena.copy(constant.needle)
         own.below, own.at, own.above = constant.sides
         if constant.json is not None:
             own.pattern = ff_json_pattern_new(self.arena.copy(constant.json))

@@ -62,7 +62,7 @@ cdef extern from "fastfilter/json.h" nogil:
     ctypedef struct ff_json_pattern:
         pass
 
-    ff_json_paths *ff_json_paths_new()
+    ff_json_paths *ff_json_paths_new(bint trusted)
     bint ff_json_paths_add(ff_json_paths *paths, const ff_bytes *keys, int num_keys, int slot)
     void ff_json_paths_free(ff_json_paths *paths)
     ff_json_pattern *ff_json_pattern_new(ff_bytes json)
@@ -115,6 +115,7 @@ cdef extern from "fastfilter/tests.h" nogil:
         bint above
         bint has_container
         ff_json_pattern *pattern
+        ff_bytes needle
 
     ctypedef struct ff_group:
         ff_source source

@@ -80,10 +80,10 @@ def _build(folder: Path, flags: Sequence[str]) -> Path:
     finally:
         sys.path.remove(str(SOURCES))
     generate(folder / "unicode_lower_table.h")
-    sources = [SOURCES / "kernels" / "bytes.c", *SOURCES.glob("kernels/text_*.c"), *SOURCES.glob("json/*.c")]
+    sources = [*SOURCES.glob("kernels/*.c"), *SOURCES.glob("json/*.c")]
     path = folder / "libfastfilter_text.so"
     command = [compiler() or "cc", "-std=c11", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags]
-    includes = [f"-I{folder}", f"-I{SOURCES / 'include'}"]
+    includes = [f"-I{folder}", f"-I{SOURCES / 'include'}", f"-I{SOURCES}"]
     build = subprocess.run(
         [*command, *includes, *map(str, sorted(sources)), "-lm", "-o", str(path)], capture_output=True, text=True
     )
@@ -125,10 +125,10 @@ def run_sanitized(test_file: str) -> None:
 class Paths:
     """Compiled paths, and an extraction over them."""
 
-    def __init__(self, native: Native, paths: Sequence[Sequence[bytes]]) -> None:
+    def __init__(self, native: Native, paths: Sequence[Sequence[bytes]], trusted: bool = False) -> None:
         self._native = native
         self._library = native.library
-        self._paths = self._library.ff_json_paths_new()
+        self._paths = self._library.ff_json_paths_new(trusted)
         for slot, path in enumerate(paths):
             with native.held(*path) as keys:
                 assert self._library.ff_json_paths_add(self._paths, (_Bytes * len(path))(*keys), len(path), slot)
@@ -138,12 +138,16 @@ class Paths:
     def __del__(self) -> None:
         self._library.ff_json_paths_free(self._paths)
 
-    def extract(self, text: bytes) -> tuple[int, list[Value]]:
-        """The status, and the value of every path."""
+    def extract(self, text: bytes, before: bytes = b"", behind: bytes = b"") -> tuple[int, list[Value]]:
+        """The status, and the value of every path, of a text that stands between others in memory."""
         for value in self._out:
             value.kind = 99  # every slot has to be written
-        with self._native.held(text) as (held,):
-            status = self._library.ff_json_extract(self._paths, held, self._out, ctypes.byref(self._native.scratch))
+        with self._native.held(before + text + behind) as (held,):
+            inner = _Bytes(held.data + len(before), len(text))
+            end = held.data + held.length
+            status = self._library.ff_json_extract(
+                self._paths, inner, end, self._out, ctypes.byref(self._native.scratch)
+            )
             count = self._library.ff_json_paths_num_slots(self._paths)
             return status, [_value_of(value) for value in self._out[:count]]
 
@@ -205,11 +209,13 @@ class Native:
             "ff_append_int64": (boolean, [buffer, ctypes.c_int64]),
             "ff_append_uint64": (boolean, [buffer, ctypes.c_uint64]),
             "ff_append_timestamp": (boolean, [buffer, ctypes.c_int64, ctypes.c_int32]),
-            "ff_json_paths_new": (pointer, []),
+            "ff_target_at": (pointer, [integer]),
+            "ff_target_runs": (boolean, [pointer]),
+            "ff_json_paths_new": (pointer, [boolean]),
             "ff_json_paths_add": (boolean, [pointer, ctypes.POINTER(_Bytes), integer, integer]),
             "ff_json_paths_num_slots": (integer, [pointer]),
             "ff_json_paths_free": (None, [pointer]),
-            "ff_json_extract": (integer, [pointer, _Bytes, value, buffer]),
+            "ff_json_extract": (integer, [pointer, _Bytes, pointer, value, buffer]),
             "ff_json_string": (_Bytes, [value, buffer]),
             "ff_json_number": (_Number, [_Bytes]),
             "ff_json_next_element": (boolean, [value, position, value]),
@@ -246,6 +252,25 @@ class Native:
         self.scratch.length = 0
         assert getattr(self.library, name)(ctypes.byref(self.scratch), *arguments)
         return self._taken().decode("ascii")
+
+    def targets(self) -> list[str]:
+        """The CPU targets that this machine can run."""
+        names = []
+        while target := self.library.ff_target_at(len(names)):
+            names.append(target)
+        running = [target for target in names if self.library.ff_target_runs(target)]
+        return [ctypes.cast(target, ctypes.POINTER(ctypes.c_char_p))[0].decode() for target in running]
+
+    def use_target(self, name: str) -> None:
+        """Paths made from now on use the target's kernels."""
+        in_use = ctypes.c_void_p.in_dll(self.library, "ff_target_in_use")
+        number = 0
+        while target := self.library.ff_target_at(number):
+            if ctypes.cast(target, ctypes.POINTER(ctypes.c_char_p))[0].decode() == name:
+                in_use.value = target
+                return
+            number += 1
+        raise ValueError(name)
 
     # Texts
 

@@ -43,6 +43,7 @@ class BindOptions:
         metadata: name of the metadata column, and prefix of flattened metadata columns.
         missing_fields: what a built-in field without a column is: an error, or MISSING on every row.
         on_invalid_json: what metadata text that cannot be read does: count as MISSING, or stop with a DataError.
+        json: whether JSON texts are validated, or known to be well-formed; then none is an error.
         record_json: the column that holds each whole record as JSON text, or None: fields are then found in that text,
             and a text that is no JSON object is always an error.
     """
@@ -51,6 +52,7 @@ class BindOptions:
     metadata: str = "metadata"
     missing_fields: Literal["error", "null"] = "error"
     on_invalid_json: Literal["missing", "error"] = "missing"
+    json: Literal["validate", "trusted"] = "validate"
     record_json: str | None = None
 
 
@@ -64,8 +66,9 @@ def bind(program: Program, schema: pa.Schema, options: BindOptions) -> Binding:
     sources = tuple(_source(use, schema, options) for use in program.fields)
     for use, source in zip(program.fields, sources, strict=True):
         _check_type(program, use, source, schema)
-    strict = options.on_invalid_json == "error" or options.record_json is not None
-    return Binding(_compare_instants(program, sources, schema), sources, schema, strict)
+    trusted = options.json == "trusted"
+    strict = not trusted and (options.on_invalid_json == "error" or options.record_json is not None)
+    return Binding(_compare_instants(program, sources, schema), sources, schema, strict, trusted)
 
 
 def _source(use: FieldUse, schema: pa.Schema, options: BindOptions) -> Source:

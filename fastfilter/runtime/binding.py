@@ -66,9 +66,12 @@ class Binding:
         strict_json: stop at the first row (not null) whose JSON text cannot be read as it must be, whether or not a
             condition would have looked at it: DataError with the row's number. Otherwise such a text's values are
             MISSING.
+        trusted_json: every JSON text is known to be well-formed and need not be validated. A machine may make use of it
+            or not; of a text that is not well-formed after all, some answer comes.
     """
 
     program: Program
     sources: tuple[Source, ...]
     schema: pa.Schema
     strict_json: bool
+    trusted_json: bool = False

@@ -130,8 +130,9 @@ int ff_json_contains(const ff_json_pattern *pattern, const ff_json_value *value,
         }
         ff_json_tape tape;
         scratch->length = 0;
-        if (ff_json_tape_record(&tape, value->text, scratch) != FF_JSON_OK) {
-            return -1;
+        ff_json_status status = ff_json_tape_record(&tape, value->text, scratch);
+        if (status != FF_JSON_OK) { /* malformed: in a text wrongly trusted */
+            return status == FF_JSON_MALFORMED ? 0 : -1;
         }
         return contains_container(pattern, 0, &tape, 0);
     }

@@ -1,4 +1,5 @@
 /* The tree of a filter's paths, and the pass over a text that looks all of them up. */
+#include "fastfilter/target.h"
 #include "scanner.h"
 #include "value.h"
 
@@ -6,11 +7,15 @@
 
 typedef struct {
     uint8_t *key;
-    int64_t key_length;
-    int slot; /* or -1: only a step of longer paths */
+    int64_t length;
+    uint64_t head; /* the first eight bytes, or all of them, as memcpy puts them into a zero */
+    int slot;      /* or -1: only a step of longer paths */
     int first_child;
     int next_sibling;
 } path_node;
+
+/* Keys of this length or more are not looked for in masks. */
+#define LONG_KEY 63
 
 typedef struct {
     int slot;
@@ -23,9 +28,11 @@ struct ff_json_paths {
     slot_alias *aliases; /* slots of a path that has a slot already */
     int num_aliases;
     int num_slots;
+    bool trusted;
+    ff_json_scan *scan; /* of the target in use when the paths were made; NULL: none, or some key is too long for it */
 };
 
-ff_json_paths *ff_json_paths_new(void) {
+ff_json_paths *ff_json_paths_new(bool trusted) {
     ff_json_paths *paths = calloc(1, sizeof *paths);
     if (paths == NULL) {
         return NULL;
@@ -35,7 +42,9 @@ ff_json_paths *ff_json_paths_new(void) {
         free(paths);
         return NULL;
     }
-    paths->nodes[0] = (path_node){NULL, 0, -1, -1, -1};
+    paths->nodes[0] = (path_node){NULL, 0, 0, -1, -1, -1};
+    paths->trusted = trusted;
+    paths->scan = trusted ? ff_target_in_use->json_scan_trusted : ff_target_in_use->json_scan;
     paths->num_nodes = 1;
     return paths;
 }
@@ -60,7 +69,7 @@ int ff_json_paths_num_slots(const ff_json_paths *paths) {
 static int find_child(const ff_json_paths *paths, int parent, ff_bytes key) {
     int child = paths->nodes[parent].first_child;
     for (; child >= 0; child = paths->nodes[child].next_sibling) {
-        ff_bytes candidate = {paths->nodes[child].key, paths->nodes[child].key_length};
+        ff_bytes candidate = {paths->nodes[child].key, paths->nodes[child].length};
         if (ff_bytes_equal(candidate, key)) {
             break;
         }
@@ -82,8 +91,13 @@ static int add_child(ff_json_paths *paths, int parent, ff_bytes key) {
         memcpy(copy, key.data, (size_t)key.length);
     }
     int child = paths->num_nodes++;
-    nodes[child] = (path_node){copy, key.length, -1, -1, nodes[parent].first_child};
+    uint64_t head = 0;
+    memcpy(&head, copy, (size_t)(key.length < 8 ? key.length : 8));
+    nodes[child] = (path_node){copy, key.length, head, -1, -1, nodes[parent].first_child};
     nodes[parent].first_child = child;
+    if (key.length >= LONG_KEY) {
+        paths->scan = NULL;
+    }
     return child;
 }
 
@@ -205,22 +219,188 @@ static const uint8_t *extract_value(const extraction *state, int node, const uin
     return position;
 }
 
-ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, ff_json_value *out, ff_buffer *scratch) {
+/* ---- Extraction with the target's scan ---- */
+
+/* Working space of a search. */
+typedef struct {
+    const ff_json_paths *paths;
+    const uint8_t *readable;
+    ff_json_value *values; /* by key; those of the objects being searched */
+    uint64_t *masks;       /* for the scan: three of the text's length */
+} search;
+
+typedef struct {
+    ff_bytes text;
+    int64_t num_words;
+    const uint64_t *ends, *key_starts, *key_ends;
+    bool escapes;
+} members;
+
+/* Whether the string between two quotes is the key. */
+static bool is_key(const path_node *key, const uint8_t *start, const uint8_t *readable) {
+    uint64_t head = 0;
+    if (readable - start >= 8) {
+        memcpy(&head, start, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        head &= key->length >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << 8 * key->length) - 1;
+#else
+        head &= key->length >= 8 ? ~UINT64_C(0) : ~(~UINT64_C(0) >> 8 * key->length);
+#endif
+    } else {
+        memcpy(&head, start, (size_t)(key->length < 8 ? key->length : 8));
+    }
+    return head == key->head &&
+           (key->length <= 8 || memcmp(start + 8, key->key + 8, (size_t)key->length - 8) == 0);
+}
+
+/* The value of a member, where its key's closing quote is at `quote`. False if there is none: a value that was taken
+ * for a key, or (in a text wrongly trusted) anything. */
+static bool value_behind(const search *state, const members *object, int64_t quote, ff_json_value *value) {
+    const uint8_t *end = object->text.data + object->text.length;
+    const uint8_t *start = ff_json_skip_space(object->text.data + quote + 1, end);
+    if (start == end || *start != ':') {
+        return false;
+    }
+    start = ff_json_skip_space(start + 1, end);
+    if (start == end) {
+        return false;
+    }
+    int64_t at = start - object->text.data, word = at >> 6;
+    uint64_t bits = object->ends[word] & (~UINT64_C(1) << (at & 63));
+    while (bits == 0) {
+        if (++word == object->num_words) {
+            return false;
+        }
+        bits = object->ends[word];
+    }
+    const uint8_t *stop = object->text.data + 64 * word + __builtin_ctzll(bits);
+    value->kind = ff_json_kind(*start);
+    value->escaped = false;
+    if (value->kind == FF_STRING) {
+        start++;
+        value->escaped = object->escapes && memchr(start, '\\', (size_t)(stop - start)) != NULL;
+        if (value->escaped && state->paths->trusted) { /* whoever unescapes it relies on its being well-formed */
+            bool escaped;
+            if (ff_json_scan_string(start, end, &escaped) != stop + 1) {
+                return false;
+            }
+        }
+    } else if (value->kind >= FF_ARRAY) {
+        stop += stop < end;
+    }
+    value->text.data = start;
+    value->text.length = stop - start;
+    return true;
+}
+
+/* The last member with the key; MISSING if there is none. */
+static void find_member(const search *state, const members *object, const path_node *key, ff_json_value *value) {
+    int distance = (int)key->length + 1;
+    for (int64_t word = object->num_words - 1; word >= 0; word--) {
+        uint64_t starts = object->key_starts[word] << distance;
+        if (word > 0) {
+            starts |= object->key_starts[word - 1] >> (64 - distance);
+        }
+        for (uint64_t left = starts & object->key_ends[word]; left != 0;) {
+            int bit = 63 - __builtin_clzll(left);
+            int64_t quote = 64 * word + bit;
+            if (is_key(key, object->text.data + quote - key->length, state->readable) &&
+                value_behind(state, object, quote, value)) {
+                return;
+            }
+            left ^= UINT64_C(1) << bit;
+        }
+    }
+    *value = missing;
+}
+
+/* Finds what lies below a key whose value is the object `text`. */
+static ff_json_scan_status search_object(const search *state, int node, ff_bytes text, ff_json_value *out) {
+    const path_node *nodes = state->paths->nodes;
+    members object = {.text = text, .num_words = text.length / 64 + 1, .ends = state->masks};
+    uint64_t *key_starts = state->masks + object.num_words, *key_ends = key_starts + object.num_words;
+    object.key_starts = key_starts;
+    object.key_ends = key_ends;
+    ff_json_scan_status status =
+        state->paths->scan(text, state->readable, state->masks, key_starts, key_ends, &object.escapes);
+    if (status != FF_JSON_SCAN_OK) {
+        return status;
+    }
+    bool deeper = false;
+    for (int child = nodes[node].first_child; child >= 0; child = nodes[child].next_sibling) {
+        ff_json_value *value = nodes[child].slot >= 0 ? &out[nodes[child].slot] : &state->values[child];
+        find_member(state, &object, &nodes[child], value);
+        if (nodes[child].first_child >= 0) {
+            state->values[child] = *value;
+            deeper |= value->kind == FF_OBJECT;
+        }
+    }
+    /* The masks are of no more use: what lies deeper may overwrite them. */
+    for (int child = deeper ? nodes[node].first_child : -1; child >= 0; child = nodes[child].next_sibling) {
+        if (nodes[child].first_child >= 0 && state->values[child].kind == FF_OBJECT) {
+            status = search_object(state, child, state->values[child].text, out);
+            if (status != FF_JSON_SCAN_OK) {
+                return status;
+            }
+        }
+    }
+    return FF_JSON_SCAN_OK;
+}
+
+/* The values of all slots (which are MISSING before) of a text that begins with an opening brace. */
+static ff_json_scan_status search_text(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable,
+                                       ff_json_value *out, ff_buffer *scratch) {
+    int64_t size_of_values = paths->num_nodes * (int64_t)sizeof(ff_json_value);
+    scratch->length = 0;
+    if (!ff_buffer_reserve(scratch, size_of_values + 24 * (text.length / 64 + 1))) {
+        return FF_JSON_SCAN_MALFORMED;
+    }
+    search state = {paths, readable, (ff_json_value *)(void *)scratch->data,
+                    (uint64_t *)(void *)(scratch->data + size_of_values)};
+    ff_json_scan_status status = search_object(&state, 0, text, out);
+    if (status == FF_JSON_SCAN_OK && paths->nodes[0].slot >= 0) {
+        while (ff_json_skip_space(text.data + text.length - 1, text.data + text.length) == text.data + text.length) {
+            text.length--; /* down to the brace at the latest */
+        }
+        out[paths->nodes[0].slot] = (ff_json_value){FF_OBJECT, false, text};
+    }
+    return status;
+}
+
+static void forget_all(const ff_json_paths *paths, ff_json_value *out) {
     for (int slot = 0; slot < paths->num_slots; slot++) {
         out[slot] = missing;
     }
-    const uint8_t *end = text.data + text.length;
-    extraction state = {paths, end, out, scratch};
-    const uint8_t *start = ff_json_skip_space(text.data, end);
-    const uint8_t *position = extract_value(&state, 0, start, 0);
-    if (position == NULL || ff_json_skip_space(position, end) != end) {
-        for (int slot = 0; slot < paths->num_slots; slot++) {
-            out[slot] = missing;
-        }
-        return scratch->failed ? FF_JSON_NO_MEMORY : FF_JSON_MALFORMED;
-    }
+}
+
+static void copy_aliases(const ff_json_paths *paths, ff_json_value *out) {
     for (int i = 0; i < paths->num_aliases; i++) {
         out[paths->aliases[i].slot] = out[paths->aliases[i].same_as];
     }
+}
+
+ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable, ff_json_value *out,
+                               ff_buffer *scratch) {
+    forget_all(paths, out);
+    const uint8_t *end = text.data + text.length;
+    const uint8_t *start = ff_json_skip_space(text.data, end);
+    const uint8_t *position = NULL;
+    ff_json_scan_status status = FF_JSON_SCAN_ESCAPED_KEY;
+    if (paths->scan != NULL && start < end && *start == '{') {
+        status = search_text(paths, (ff_bytes){start, end - start}, readable, out, scratch);
+        if (status == FF_JSON_SCAN_OK) {
+            copy_aliases(paths, out);
+            return FF_JSON_OK;
+        }
+    }
+    if (status == FF_JSON_SCAN_ESCAPED_KEY) {
+        extraction state = {paths, end, out, scratch};
+        position = extract_value(&state, 0, start, 0);
+    }
+    if (position == NULL || ff_json_skip_space(position, end) != end) {
+        forget_all(paths, out);
+        return scratch->failed ? FF_JSON_NO_MEMORY : FF_JSON_MALFORMED;
+    }
+    copy_aliases(paths, out);
     return paths->nodes[0].first_child >= 0 && *start != '{' ? FF_JSON_NOT_OBJECT : FF_JSON_OK;
 }

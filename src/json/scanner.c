@@ -20,8 +20,7 @@ static bool holds_special(uint64_t bytes) {
     return ((bytes | (bytes - ones * 0x20) | (quote - ones) | (backslash - ones)) & tops) != 0;
 }
 
-/* From the backslash to behind the escape. */
-static const uint8_t *scan_escape(const uint8_t *position, const uint8_t *end) {
+const uint8_t *ff_json_scan_escape(const uint8_t *position, const uint8_t *end) {
     if (end - position < 2) {
         return NULL;
     }
@@ -68,7 +67,7 @@ const uint8_t *ff_json_scan_string(const uint8_t *position, const uint8_t *end, 
         }
         if (*position == '\\') {
             *escaped = true;
-            position = scan_escape(position, end);
+            position = ff_json_scan_escape(position, end);
             if (position == NULL) {
                 return NULL;
             }
@@ -122,7 +121,7 @@ static const uint8_t *scan_number(const uint8_t *position, const uint8_t *end) {
     return position;
 }
 
-static const uint8_t *scan_scalar(const uint8_t *position, const uint8_t *end) {
+const uint8_t *ff_json_scan_scalar(const uint8_t *position, const uint8_t *end) {
     const char *word;
     switch (*position) {
     case 't': word = "true"; break;
@@ -204,7 +203,7 @@ static inline const uint8_t *scan(const uint8_t *position, const uint8_t *end, i
             continue;
         }
         const uint8_t *start = position;
-        position = scan_scalar(start, end);
+        position = ff_json_scan_scalar(start, end);
         if (position == NULL ||
             (tape != NULL && !ff_json_tape_push_scalar(tape, ff_json_kind(byte), start, position))) {
             return NULL;

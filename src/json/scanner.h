@@ -29,6 +29,12 @@ static inline uint8_t ff_json_kind(uint8_t first) {
 /* From behind the opening quote to behind the closing one. `escaped`: there is a backslash in between. */
 const uint8_t *ff_json_scan_string(const uint8_t *position, const uint8_t *end, bool *escaped);
 
+/* From the backslash to behind the escape. */
+const uint8_t *ff_json_scan_escape(const uint8_t *position, const uint8_t *end);
+
+/* A number, true, false or null. */
+const uint8_t *ff_json_scan_scalar(const uint8_t *position, const uint8_t *end);
+
 /* A value of any kind without the space around it; `depth` is the number of arrays and objects it lies in. */
 const uint8_t *ff_json_scan_value(const uint8_t *position, const uint8_t *end, int depth);
 

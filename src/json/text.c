@@ -222,8 +222,9 @@ ff_text_status ff_json_text(const ff_json_value *value, int64_t limit, ff_buffer
     case FF_OBJECT: {
         /* The tape is made in `out` itself, the text behind it, and then moved to where it belongs. */
         ff_json_tape tape;
-        if (ff_json_tape_record(&tape, value->text, out) != FF_JSON_OK) {
-            writer.status = FF_TEXT_NO_MEMORY;
+        ff_json_status status = ff_json_tape_record(&tape, value->text, out);
+        if (status != FF_JSON_OK) { /* malformed: in a text wrongly trusted, which has no JSONB text */
+            writer.status = status == FF_JSON_MALFORMED ? FF_TEXT_TOO_LONG : FF_TEXT_NO_MEMORY;
             break;
         }
         ff_json_tape_order(&tape);

@@ -25,11 +25,12 @@ bool ff_target_runs(const ff_target *target) {
     if (target == &ff_target_avx512) {
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+               __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+               __builtin_cpu_supports("pclmul");
     }
     if (target == &ff_target_avx2) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-               __builtin_cpu_supports("popcnt");
+               __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
     }
 #endif
     return target != NULL;

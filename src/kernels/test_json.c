@@ -10,13 +10,60 @@ bool ff_group_bind(ff_group *group, ff_type *column, int32_t *num_slots) {
            ff_type_is_string(ff_type_decoded(group->source.type));
 }
 
-/* Extracts the slots of one row. A null text is a NULL value with nothing in it. */
-static ff_json_status extract_row(const ff_group *group, const ff_batch *batch, int64_t row, ff_json_value *values,
-                                  ff_run *run) {
+/* Where a group's texts are: in a plain string array, or on a way to be gone for each row. */
+typedef struct {
+    ff_place place; /* direct: the array, and what may be null on the way to it */
+    const uint8_t *readable; /* direct: the end of the array's bytes */
+    bool direct;
+    ff_validity validities[FF_TYPE_MAX_DEPTH + 1];
+} text_place;
+
+static void find_texts(const ff_group *group, const ff_batch *batch, text_place *texts) {
+    ff_type_id id = group->source.type->id;
+    texts->direct = group->source.direct && (id == FF_TYPE_STRING || id == FF_TYPE_LARGE_STRING) &&
+                    group->source.num_steps <= FF_TYPE_MAX_DEPTH;
+    if (texts->direct) {
+        ff_place_find(&texts->place, &group->source, batch->columns[group->source.column], texts->validities);
+        const ff_view *view = texts->place.view;
+        int64_t at = view->offset + view->length;
+        int64_t length = id == FF_TYPE_STRING ? ((const int32_t *)view->values)[at] : ((const int64_t *)view->values)[at];
+        texts->readable = view->data == NULL ? NULL : (const uint8_t *)view->data + length;
+    }
+}
+
+/* The text of a row, and up to where the bytes behind it may be read. */
+static ff_presence find_text(const ff_group *group, const ff_batch *batch, const text_place *texts, int64_t row,
+                             ff_bytes *text, const uint8_t **readable, ff_run *run) {
     const ff_view *view;
     int64_t index;
-    const ff_view *column = batch->columns[group->source.column];
-    ff_presence presence = ff_locate(&group->source, column, row, &view, &index, &run->fault);
+    if (texts->direct) {
+        for (int32_t at = 0; at < texts->place.num_validities; at++) {
+            const ff_validity *validity = &texts->place.validities[at];
+            if (!ff_bit(validity->bits, validity->offset + row)) {
+                return FF_AT_NULL;
+            }
+        }
+        view = texts->place.view;
+        index = texts->place.base + row;
+    } else {
+        const ff_view *column = batch->columns[group->source.column];
+        ff_presence presence = ff_locate(&group->source, column, row, &view, &index, &run->fault);
+        if (presence != FF_AT_VALUE) {
+            return presence;
+        }
+    }
+    *text = ff_string_at(view, index, run->uuid, &run->fault);
+    const uint8_t *end = text->data + text->length;
+    *readable = texts->direct && texts->readable != NULL && texts->readable > end ? texts->readable : end;
+    return FF_AT_VALUE;
+}
+
+/* Extracts the slots of one row. A null text is a NULL value with nothing in it. */
+static ff_json_status extract_row(const ff_group *group, const ff_batch *batch, const text_place *texts, int64_t row,
+                                  ff_json_value *values, ff_run *run) {
+    ff_bytes text;
+    const uint8_t *readable;
+    ff_presence presence = find_text(group, batch, texts, row, &text, &readable, run);
     if (presence != FF_AT_VALUE) {
         memset(values, 0, sizeof(ff_json_value) * (size_t)group->num_slots); /* FF_MISSING */
         if (presence == FF_AT_NULL && group->root_slot >= 0) {
@@ -24,8 +71,7 @@ static ff_json_status extract_row(const ff_group *group, const ff_batch *batch, 
         }
         return FF_JSON_OK;
     }
-    ff_bytes text = ff_string_at(view, index, run->uuid, &run->fault);
-    ff_json_status status = ff_json_extract(group->paths, text, values, &run->keys);
+    ff_json_status status = ff_json_extract(group->paths, text, readable, values, &run->keys);
     if (status == FF_JSON_NO_MEMORY) {
         ff_fault_memory(&run->fault);
     }
@@ -45,42 +91,30 @@ static ff_json_value *group_values(int32_t group, ff_run *run) {
     return own->values;
 }
 
-void ff_group_extract(int32_t group, const ff_batch *batch, int64_t first_row, int64_t num_rows,
-                      const uint64_t *wanted, ff_run *run) {
-    const ff_group *at = &run->groups[group];
-    ff_json_value *values = group_values(group, run);
-    uint64_t *extracted = run->group_runs[group].extracted;
-    for (int64_t word = 0; word < ff_num_words(num_rows) && values != NULL; word++) {
-        uint64_t left = wanted[word] & ~extracted[word];
-        extracted[word] |= left;
-        for (; left != 0; left &= left - 1) {
-            int64_t row = 64 * word + ff_first_bit(left);
-            extract_row(at, batch, first_row + row, values + row * at->num_slots, run);
-        }
-    }
-}
-
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run) {
+    int64_t first_bad = num_rows;
     for (int32_t group = 0; group < num_groups; group++) {
-        if (group_values(group, run) == NULL) {
+        const ff_group *at = &run->groups[group];
+        ff_json_value *values = group_values(group, run);
+        text_place texts;
+        if (values == NULL) {
             return;
         }
-    }
-    for (int64_t row = 0; row < num_rows; row++) {
-        for (int32_t group = 0; group < num_groups; group++) {
-            const ff_group *at = &run->groups[group];
-            ff_json_value *values = run->group_runs[group].values + row * at->num_slots;
-            ff_json_status status = extract_row(at, batch, first_row + row, values, run);
-            if (run->fault.status == FF_OK && status != FF_JSON_OK) {
-                run->fault.status = FF_BAD_JSON;
-                run->fault.row = first_row + row;
-                run->fault.json_status = (int32_t)status;
-            }
-            if (run->fault.status != FF_OK) {
+        find_texts(at, batch, &texts);
+        memset(run->group_runs[group].extracted, 0xFF, 8 * (size_t)ff_num_words(num_rows));
+        for (int64_t row = 0; row < first_bad; row++, values += at->num_slots) {
+            ff_json_status status = extract_row(at, batch, &texts, first_row + row, values, run);
+            if (run->fault.status != FF_OK && run->fault.status != FF_BAD_JSON) {
                 run->fault.column = at->source.column;
                 return;
             }
-            run->group_runs[group].extracted[row >> 6] |= UINT64_C(1) << (row & 63);
+            if (status != FF_JSON_OK) {
+                run->fault.status = FF_BAD_JSON;
+                run->fault.row = first_row + row;
+                run->fault.json_status = (int32_t)status;
+                run->fault.column = at->source.column;
+                first_bad = row;
+            }
         }
     }
 }
@@ -195,19 +229,56 @@ static bool json_matches(const ff_test *test, const ff_json_value *value, ff_run
     }
 }
 
+/* Of the rows of a word that have not been extracted, those whose text may pass the test. Where the search spares less
+ * than a quarter of the rows it pauses, twice as long each time. */
+static uint64_t prefiltered(const ff_test *test, const text_place *texts, int64_t first_row, int num_rows,
+                            uint64_t candidates, ff_run *run) {
+    ff_needle_run *needle = &run->needles[test->number];
+    int few = 16, asked = __builtin_popcountll(candidates);
+    if (asked < few) {
+        return candidates; /* reading all 64 texts would cost more */
+    }
+    if (needle->pause > 0) {
+        needle->pause--;
+        return candidates;
+    }
+    uint64_t left = test->prefilter(texts->place.view, texts->place.base + first_row, num_rows, test->constant.needle,
+                                    &test->needle_anchors, candidates);
+    if (4 * __builtin_popcountll(left) > 3 * asked) {
+        needle->next_pause = needle->next_pause == 0 ? 1 : needle->next_pause < 1024 ? 2 * needle->next_pause : 1024;
+        needle->pause = needle->next_pause;
+    } else {
+        needle->next_pause = 0;
+    }
+    return left;
+}
+
 void ff_kernel_json(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                     const uint64_t *source, uint64_t *destination, ff_run *run) {
-    ff_group_extract(test->group, batch, first_row, num_rows, source, run);
-    if (run->fault.status != FF_OK) {
+    const ff_group *group = &run->groups[test->group];
+    ff_json_value *values = group_values(test->group, run);
+    uint64_t *extracted = run->group_runs[test->group].extracted;
+    text_place texts;
+    if (values == NULL) {
         return;
     }
-    int32_t num_slots = run->groups[test->group].num_slots;
-    const ff_json_value *values = run->group_runs[test->group].values + test->slot;
+    find_texts(group, batch, &texts);
     for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
-        uint64_t found = 0;
-        for (uint64_t left = source[word]; left != 0; left &= left - 1) {
+        uint64_t candidates = source[word], fresh = candidates & ~extracted[word], found = 0;
+        int rows_here = num_rows - 64 * word < 64 ? (int)(num_rows - 64 * word) : 64;
+        if (fresh != 0 && test->prefilter != NULL && texts.direct) {
+            candidates ^= fresh;
+            fresh = prefiltered(test, &texts, first_row + 64 * word, rows_here, fresh, run);
+            candidates |= fresh;
+        }
+        extracted[word] |= fresh;
+        for (uint64_t left = candidates; left != 0; left &= left - 1) {
             int row = ff_first_bit(left);
-            found |= (uint64_t)json_matches(test, &values[(64 * word + row) * num_slots], run) << row;
+            ff_json_value *of_row = values + (64 * word + row) * group->num_slots;
+            if (fresh >> row & 1) {
+                extract_row(group, batch, &texts, first_row + 64 * word + row, of_row, run);
+            }
+            found |= (uint64_t)json_matches(test, of_row + test->slot, run) << row;
         }
         destination[word] = found;
     }

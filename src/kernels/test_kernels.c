@@ -345,6 +345,9 @@ bool ff_test_prepare(ff_test *test) {
     if (test->opcode == FF_OP_CONTAINS || test->opcode == FF_OP_CONTAINS_IGNORE_CASE) {
         constant->anchors = ff_anchors_of(constant->text, test->opcode == FF_OP_CONTAINS_IGNORE_CASE);
     }
+    if (constant->needle.length > 0) {
+        test->needle_anchors = ff_anchors_of(constant->needle, false);
+    }
     return constant->num_strings <= 1 || ff_string_set_new(&constant->set, constant->strings, constant->num_strings);
 }
 
@@ -358,6 +361,11 @@ bool ff_test_bind(ff_test *test) {
     test->matches = never;
     if (test->group >= 0) {
         test->kernel = ff_kernel_json;
+        if (test->constant.needle.length > 0 && test->source->direct) {
+            test->prefilter = test->source->type->id == FF_TYPE_STRING         ? ff_target_in_use->json_prefilter
+                              : test->source->type->id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_json_prefilter
+                                                                               : NULL;
+        }
         return true;
     }
     if (test->source->column < 0) {
@@ -392,9 +400,10 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
     run->groups = groups;
     run->candidates = malloc(8 * num_words);
     run->nulls = malloc(8 * num_words);
+    run->needles = calloc((size_t)num_tests + 1, sizeof(ff_needle_run));
     run->verdicts = calloc((size_t)num_tests + 1, sizeof(uint8_t *));
     run->group_runs = calloc((size_t)num_groups + 1, sizeof(ff_group_run));
-    bool good = run->candidates && run->nulls && run->verdicts && run->group_runs;
+    bool good = run->candidates && run->nulls && run->needles && run->verdicts && run->group_runs;
     for (int32_t group = 0; group < num_groups && good; group++) {
         run->group_runs[group].extracted = calloc(num_words, 8);
         good = run->group_runs[group].extracted != NULL;
@@ -412,6 +421,7 @@ void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests) {
     }
     free(run->candidates);
     free(run->nulls);
+    free(run->needles);
     free(run->verdicts);
     free(run->group_runs);
     ff_buffer_free(&run->text);

@@ -160,3 +160,11 @@ def test_lines_and_columns_in_one_run(cli: Cli, tmp_path: pathlib.Path) -> None:
     ]
     ran = cli("run", ALL, "a.jsonl", "b.parquet", "c.jsonl")
     assert ran.stdout == '{"id":"a","n":1,"extra":true}\n{"id":"b","n":2.5,"other":"x"}\n{"id":"c","n":3}\n'
+
+
+def test_trusted_json_gives_the_same_rows(cli: Cli, tmp_path: pathlib.Path) -> None:
+    write(tmp_path / "in.jsonl", '{"id":"a","metadata":{"color":"red"}}', '{"id":"b","metadata":{"color":"blue"}}')
+    assert cli("count", '{"metadata":{"color":"red"}}', "in.jsonl", "--trust-json", "--quiet").stdout == "1\n"
+    ran = cli("count", ALL, "in.jsonl", "--trust-json", "--strict-json")
+    assert ran.returncode == 2
+    assert "--trust-json" in ran.stderr

@@ -8,13 +8,14 @@ half second.
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, localcontext
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.types as pat
@@ -24,7 +25,7 @@ from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.runtime.arrow_types import is_instant, is_list, is_number, value_type
 from fastfilter.values import INT64_MAX, INT64_MIN, UINT64_MAX, Interval, ScalarSet, StringBound, as_decimal, point
 
-__all__ = ["Lowered", "lower"]
+__all__ = ["Lowered", "lower", "needle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Lowered:
         text: the text to search for, lower-cased if case is ignored; or the bound of an order.
         sides: whether a string may lie below the bound, at it, above it.
         json: the JSON value to be contained, or None.
+        needle: of a JSON value, see :func:`needle`.
     """
 
     null: bool = False
@@ -58,6 +60,7 @@ class Lowered:
     text: bytes = b""
     sides: tuple[bool, bool, bool] = (False, False, False)
     json: bytes | None = None
+    needle: bytes = b""
 
 
 def lower(opcode: Opcode, constant: Constant | None, type: pa.DataType | None) -> Lowered:
@@ -89,6 +92,51 @@ def lower(opcode: Opcode, constant: Constant | None, type: pa.DataType | None) -
     if isinstance(constant, Json):
         return Lowered(json=_utf8(constant.text))
     return Lowered()
+
+
+def needle(opcode: Opcode, constant: Constant | None, path: tuple[str, ...]) -> bytes:
+    """Bytes that stand in every JSON text without a backslash on whose value the test is true; empty if none are known.
+
+    Without a backslash a string or key stands in the text as it is, between quotes. A test is false where its path is
+    MISSING, so all keys of the path must be there; what a string must equal or hold must be there as well, and tells
+    more rows apart than a key does. A text that is not well-formed is MISSING, whatever stands in it.
+
+    Args:
+        opcode: the test.
+        constant: its constant, None if it has none.
+        path: of the value in the text.
+    """
+    literals: list[str] = []
+    if isinstance(constant, ScalarSet):
+        others = constant.null or constant.false or constant.true or constant.numbers or constant.instants
+        literals = [f'"{string}"' for string in constant.strings] if not others else []
+    elif isinstance(constant, Strings):
+        # The text of a number, a bool or a container needs no quotes.
+        literals = ["" if _may_be_bare(string) else f'"{string}"' for string in constant.values]
+    elif isinstance(constant, Text) and opcode is Opcode.CONTAINS:
+        literals = [constant.value]
+    elif isinstance(constant, Json):
+        literals = [max(_strings_in(json.loads(constant.text)), key=len, default="")]
+    if len(literals) == 1 and literals[0]:
+        return _utf8(literals[0])
+    return max((_utf8(f'"{key}"') for key in path), key=len, default=b"")
+
+
+def _may_be_bare(text: str) -> bool:
+    return text in ("true", "false", "null") or text[:1] in tuple("-0123456789[{")
+
+
+def _strings_in(value: Any) -> Iterator[str]:
+    """The strings and keys in a JSON value, in quotes."""
+    if isinstance(value, str):
+        yield f'"{value}"'
+    elif isinstance(value, list):
+        for element in value:
+            yield from _strings_in(element)
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            yield f'"{key}"'
+            yield from _strings_in(member)
 
 
 def _lower_scalars(scalars: ScalarSet, type: pa.DataType | None) -> Lowered:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from fastfilter._native import AttachedBatch, BoundProgram
@@ -10,7 +12,7 @@ from fastfilter.bytecode.opcodes import OPCODES, Argument
 from fastfilter.bytecode.program import Instruction
 from fastfilter.runtime.arrow_types import is_list
 from fastfilter.runtime.binding import Binding, JsonPath, MapKey, Source, StructChild
-from fastfilter.runtime.vm.lowering import Lowered, lower
+from fastfilter.runtime.vm.lowering import Lowered, lower, needle
 from fastfilter.values import Elements
 
 __all__ = ["Machine"]
@@ -40,6 +42,7 @@ class Machine:
             tuple((column, steps, tuple(paths)) for (column, steps), paths in layout.groups.items()),
             tuple(layout.tests),
             binding.strict_json,
+            binding.trusted_json,
         )
 
     def attach(self, batch: pa.RecordBatch) -> AttachedBatch:
@@ -85,6 +88,8 @@ class _Layout:
             source = binding.sources[instruction.field]
             constant = program.constants[instruction.argument] if spec.argument is Argument.CONSTANT else None
             lowered = lower(instruction.opcode, constant, source.type)
+            if source.json:
+                lowered = replace(lowered, needle=needle(instruction.opcode, constant, _path(source)))
             place = (-1, *self._json_place(source)) if source.json else (self._arrow_place(source), -1, -1)
             self.tests.append((*place, lowered))
             name = program.fields[instruction.field].field.name
@@ -106,11 +111,9 @@ class _Layout:
     def _json_place(self, source: Source) -> tuple[int, int]:
         """The number of the group, and of the path in it."""
         assert source.column is not None
-        last = source.steps[-1]
-        assert isinstance(last, JsonPath)
         group = (self._column(source.column), _steps(source))
         paths = self.groups.setdefault(group, [])
-        path = tuple(map(_utf8, last.path))
+        path = tuple(map(_utf8, _path(source)))
         if path not in paths:
             paths.append(path)
         return list(self.groups).index(group), paths.index(path)
@@ -123,6 +126,13 @@ def _steps(source: Source) -> _Steps:
         for step in source.steps
         if isinstance(step, StructChild | MapKey)
     )
+
+
+def _path(source: Source) -> tuple[str, ...]:
+    """The path in a JSON text."""
+    last = source.steps[-1]
+    assert isinstance(last, JsonPath)
+    return last.path
 
 
 def _utf8(text: str) -> bytes:

@@ -23,9 +23,10 @@ typedef struct {
 } ff_json_value;
 
 /* Paths of literal keys, as a tree; immutable once built, shared by threads. Slots count from 0. An empty path is the
- * whole text's value. Two paths may share a slot's prefix, and one path may be the prefix of another. */
+ * whole text's value. Two paths may share a slot's prefix, and one path may be the prefix of another. `trusted`: the
+ * texts are known to be well-formed and are not validated; of those that are not, any answer may come, but an answer. */
 typedef struct ff_json_paths ff_json_paths;
-ff_json_paths *ff_json_paths_new(void);
+ff_json_paths *ff_json_paths_new(bool trusted);
 bool ff_json_paths_add(ff_json_paths *paths, const ff_bytes *keys, int num_keys, int slot); /* false: no memory */
 int ff_json_paths_num_slots(const ff_json_paths *paths);
 void ff_json_paths_free(ff_json_paths *paths);
@@ -40,8 +41,21 @@ typedef enum {
 /* Scans one text: validates all of it and writes every slot of `paths` to `out`. A key that stands twice in an object
  * counts with its last value, at every level (so an earlier value's slots below it are forgotten). Keys compare
  * unescaped. A path that leads into a value that is no object is MISSING. Unless the result is OK every slot is MISSING
- * (under NOT_OBJECT a slot with the empty path still gets the value). `scratch` is for unescaping keys. */
-ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, ff_json_value *out, ff_buffer *scratch);
+ * (under NOT_OBJECT a slot with the empty path still gets the value). Bytes behind the text, before `readable`, may be
+ * read, but never matter. `scratch` is working space. */
+ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable, ff_json_value *out,
+                               ff_buffer *scratch);
+
+typedef enum { FF_JSON_SCAN_OK, FF_JSON_SCAN_MALFORMED, FF_JSON_SCAN_ESCAPED_KEY } ff_json_scan_status;
+
+/* Validates a text that begins with an opening brace, and marks the members of the object it is. The masks have a bit
+ * for each byte, and one more: `key_starts` and `key_ends` the quotes around the keys; `ends` where values end: at the
+ * closing quote or bracket, of a scalar at the byte behind it. `escapes`: a backslash is in the text. ESCAPED_KEY: there
+ * is one in some key, and the text is to be looked at in another way.
+ *
+ * Without validation, keys are not told from values that are strings. */
+typedef ff_json_scan_status ff_json_scan(ff_bytes text, const uint8_t *readable, uint64_t *ends, uint64_t *key_starts,
+                                         uint64_t *key_ends, bool *escapes);
 
 /* The content of a STRING: its raw text if it holds no escape, else unescaped into `scratch` (cleared first). Surrogate
  * pairs are joined; a lone surrogate becomes three bytes (WTF-8). A NULL `data` means there is no memory. */

@@ -79,6 +79,8 @@ typedef struct {
     bool below, at, above;               /* which side of the bound a string may lie on */
     bool has_container;                  /* some string may be the text of an array or object */
     ff_json_pattern *pattern;
+    ff_bytes needle; /* of a JSON value: bytes that are in every text without a backslash on whose value the test is true;
+                        empty if none are known */
 } ff_constant;
 
 /* The JSON texts of one column, and the paths in them that tests read. */
@@ -108,6 +110,11 @@ typedef void ff_dense(const ff_test *test, const ff_view *view, int64_t first, i
 typedef void ff_kernel(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                        const uint64_t *source, uint64_t *destination, ff_run *run);
 
+/* Of up to 64 strings, one behind the other from `offsets` on in the data of a plain string array, those of `candidates`
+ * in which the needle occurs or a backslash. */
+typedef uint64_t ff_json_prefilter(const ff_view *view, int64_t first, int num_rows, ff_bytes needle,
+                                   const ff_anchors *anchors, uint64_t candidates);
+
 struct ff_test {
     int32_t opcode;   /* FF_OP_… */
     int32_t elements; /* FF_ELEMENTS_… */
@@ -123,6 +130,8 @@ struct ff_test {
     ff_matches *element; /* on an element of a list, where `matches` asks for each */
     ff_dense *element_dense; /* may be NULL */
     ff_kernel *kernel;
+    ff_json_prefilter *prefilter; /* may be NULL */
+    ff_anchors needle_anchors;
 };
 
 /* Prepares what is looked for in a constant: its set of strings, its anchors. False if there is no memory. */
@@ -157,6 +166,12 @@ struct ff_batch {
 /* Finds the place of a direct source. `validities` has room for one more than the source has steps. */
 void ff_place_find(ff_place *place, const ff_source *source, const ff_view *column, ff_validity *validities);
 
+/* How much a search for a needle has spared, and when to try it again; counted in words of rows, so that a run does the
+ * same whenever it is repeated. */
+typedef struct {
+    int32_t pause, next_pause;
+} ff_needle_run;
+
 /* What one call of run owns: nothing in it is shared. */
 typedef struct {
     uint64_t *extracted;   /* the morsel's rows whose slots are in `values` */
@@ -169,6 +184,7 @@ struct ff_run {
     int64_t morsel_rows; /* room in row sets and groups */
     uint64_t *candidates;
     uint64_t *nulls;
+    ff_needle_run *needles; /* by test */
     uint8_t **verdicts; /* by test: on each entry of its dictionary, and 0 behind the last; NULL until asked */
     const ff_group *groups;
     ff_group_run *group_runs;
@@ -183,9 +199,6 @@ void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests);
 /* Forgets the JSON values of the morsel before. */
 void ff_run_next_morsel(ff_run *run, int32_t num_groups);
 
-/* Finds the values of a group's slots for the rows of `wanted` that do not have them yet. */
-void ff_group_extract(int32_t group, const ff_batch *batch, int64_t first_row, int64_t num_rows,
-                      const uint64_t *wanted, ff_run *run);
 /* Extracts all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be read. */
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
 
