@@ -32,6 +32,7 @@ cdef enum:
 cdef enum:
     MAX_DEPTH = 64  # of a list or dict that is read here
     MAX_REGISTERS = 256
+    FEW_REGISTERS = 16
     FEW_FIELDS = 16
     RELEARN = 32  # after so many misses a key's place is learned anew
 
@@ -655,7 +656,9 @@ cdef class RecordProgram:
         cdef uint8_t registers[MAX_REGISTERS]
         cdef const Instruction *instruction = self.instructions
         cdef int opcode, answer
-        memset(registers, 0, self.num_registers)
+        memset(registers, 0, FEW_REGISTERS)  # of a size that is known, so no call is made
+        if self.num_registers > FEW_REGISTERS:
+            memset(registers, 0, self.num_registers)
         registers[0] = 1
         while True:
             opcode = instruction.opcode
