@@ -28,6 +28,7 @@ rows = pa.table(
 )
 flt = fastfilter.compile(FILTER)
 assert flt.indices(rows).tolist() == [0]
+assert flt.select([{"content": "open", "importance": 0.7, "metadata": {"channel": "support"}}, {}]) != []
 assert fastfilter.Program.from_bytes(flt.program.to_bytes()) == flt.program
 
 pq.write_table(rows, "rows.parquet")

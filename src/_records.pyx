@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Records that are dicts, evaluated where they lie: a program run on one record after the other, on registers of one bit.
+"""Records that are dicts, evaluated where they lie: a program run on one after the other, on registers of one bit.
 
-Only values of the plain types are read here: None, bool, str, float, int of 64 bits, and lists and dicts of these. A record
-that has anything else in a field of the program is *odd*, and is given to the Python implementation whole, which knows
-more types and all errors; so is one on which anything goes wrong.
+Only values of the plain types are read here: None, bool, str, float, int of 64 bits, and lists and dicts of these. A
+record that has anything else in a field of the program is *odd*, and is given to the Python implementation whole, which
+knows more types and all errors; so is one on which anything goes wrong.
 """
 
 cimport cython
@@ -32,7 +32,9 @@ cdef enum:
 cdef enum:
     MAX_DEPTH = 64  # of a list or dict that is read here
     MAX_REGISTERS = 256
+    FEW_REGISTERS = 16
     FEW_FIELDS = 16
+    RELEARN = 32  # after so many misses a key's place is learned anew
 
 cdef enum Kind:
     IS_MISSING
@@ -95,9 +97,15 @@ cdef struct Test:  # it owns nothing: RecordProgram.kept does
     const Instants *instants
     PyObject *slow  # the test as a Python function
 
+cdef struct Key:
+    PyObject *text
+    Py_ssize_t place  # among the pairs of the last dict in which it was looked for: records tend to be alike
+    unsigned int num_misses
+
 cdef struct Field:
     bint in_metadata
-    PyObject *keys  # a tuple
+    int num_keys
+    Key *keys
 
 cdef struct Instruction:
     int opcode
@@ -107,7 +115,7 @@ cdef struct Instruction:
     const Test *test  # of a test instruction
 
 
-# -- values --------------------------------------------------------------------------------------------------------------
+# -- values ------------------------------------------------------------------------------------------------------------
 
 cdef int read(PyObject *object, Value *value) noexcept:
     """Reads a value of a plain type; lists and dicts are not looked into. YES, or ODD."""
@@ -189,10 +197,10 @@ cdef inline bint same_text(PyObject *left, PyObject *right) noexcept:
     length, width = PyUnicode_GET_LENGTH(left), PyUnicode_KIND(left)
     if length != PyUnicode_GET_LENGTH(right) or width != PyUnicode_KIND(right):
         return False
-    return memcmp(PyUnicode_DATA(left), PyUnicode_DATA(right), length * width) == 0
+    return ff_same_bytes(PyUnicode_DATA(left), PyUnicode_DATA(right), length * width)
 
 
-# -- tests: YES, NO or FAILED --------------------------------------------------------------------------------------------
+# -- tests: YES, NO or FAILED ------------------------------------------------------------------------------------------
 
 cdef int ask(const Test *test, const Value *value) noexcept:
     """What the Python function says of a value."""
@@ -206,12 +214,12 @@ cdef int ask(const Test *test, const Value *value) noexcept:
 
 
 cdef bint in_intervals(const Test *test, const Value *value) noexcept:
-    """Whether a number lies in one of the intervals: they ascend, so the last one that starts at it or below decides."""
+    """Whether a number lies in some interval: they ascend, so the last one that starts at it or below decides."""
     cdef Py_ssize_t low = 0, high, middle
     if value.kind == IS_INTEGER:
         high = test.num_int64s
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) >> 1
             if test.int64s[middle].lower <= value.integer:
                 low = middle + 1
             else:
@@ -220,7 +228,7 @@ cdef bint in_intervals(const Test *test, const Value *value) noexcept:
     if value.kind == IS_NATURAL:
         high = test.num_uint64s
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) >> 1
             if test.uint64s[middle].lower <= value.natural:
                 low = middle + 1
             else:
@@ -232,7 +240,7 @@ cdef bint in_intervals(const Test *test, const Value *value) noexcept:
 cdef bint in_doubles(const Test *test, double number) noexcept:
     cdef Py_ssize_t low = 0, high = test.num_doubles, middle
     while low < high:
-        middle = (low + high) // 2
+        middle = (low + high) >> 1
         if test.doubles[middle].lower <= number:
             low = middle + 1
         else:
@@ -422,30 +430,52 @@ cdef int is_true(const Test *test, const Value *value) noexcept:
     return ask(test, value)
 
 
-# -- records -------------------------------------------------------------------------------------------------------------
+# -- records -----------------------------------------------------------------------------------------------------------
 
-cdef inline int look_up(PyObject *mapping, PyObject *key, PyObject **found) noexcept:
+cdef inline bint is_pair_at(PyObject *mapping, const Key *key, Py_ssize_t *place, PyObject **found) noexcept:
+    """Whether the pair at a place, or the next one behind it, has the key; goes on to the place behind it."""
+    cdef PyObject *there
+    return (PyDict_Next(mapping, place, &there, found)
+            and (there == key.text or (FF_IS_TEXT(there) and FF_IS_TEXT(key.text) and same_text(there, key.text))))
+
+
+cdef inline int look_up(PyObject *mapping, Key *key, PyObject **found) noexcept:
     """The value of a key, owned: a key of another type that is compared may run any code. NULL if it is not there."""
-    found[0] = PyDict_GetItemWithError(mapping, key)
-    if found[0] != NULL:
+    cdef Py_ssize_t place = key.place
+    if is_pair_at(mapping, key, &place, found):
         Py_INCREF(found[0])
         return YES
-    return FAILED if PyErr_Occurred() != NULL else YES
+    found[0] = PyDict_GetItemWithError(mapping, key.text)
+    if found[0] == NULL:
+        return FAILED if PyErr_Occurred() != NULL else YES
+    Py_INCREF(found[0])
+    if key.num_misses % RELEARN == 0:
+        learn_place(mapping, key)
+    key.num_misses += 1
+    return YES
 
 
-cdef int follow(PyObject *root, PyObject *keys, PyObject **found) noexcept:
+cdef void learn_place(PyObject *mapping, Key *key) noexcept:
+    cdef Py_ssize_t place = 0
+    cdef PyObject *found
+    for _ in range(PyDict_Size(mapping)):
+        if is_pair_at(mapping, key, &place, &found):
+            key.place = place - 1
+            return
+
+
+cdef int follow(PyObject *root, const Field *field, PyObject **found) noexcept:
     """The value at a path, owned; NULL if some parent is no dict."""
     cdef PyObject *parent
     cdef Value read_parent
-    cdef Py_ssize_t at
-    cdef int answer = YES
+    cdef int at, answer = YES
     Py_INCREF(root)
     found[0] = root
-    for at in range(PyTuple_GET_SIZE(keys)):
+    for at in range(field.num_keys):
         parent = found[0]
         found[0] = NULL
         if PyDict_CheckExact(parent):
-            answer = look_up(parent, PyTuple_GET_ITEM(keys, at), found)
+            answer = look_up(parent, &field.keys[at], found)
         else:
             answer = read(parent, &read_parent)
         Py_DECREF(parent)
@@ -473,8 +503,9 @@ cdef class RecordProgram:
     """
 
     cdef tuple kept
-    cdef object key
     cdef object odd
+    cdef Key *keys
+    cdef Key *metadata
     cdef Field *fields
     cdef int num_fields
     cdef bint reads_metadata
@@ -484,26 +515,33 @@ cdef class RecordProgram:
 
     def __cinit__(self, bytes words not None, int num_registers, metadata, tuple fields not None, tuple tests not None,
                   evaluate):
-        cdef tuple keys
+        cdef size_t num_keys = 1
         if not 0 < num_registers <= MAX_REGISTERS:
             raise ValueError(f"there are no {num_registers} registers")
-        self.kept = (fields, tests)
-        self.key = metadata
+        self.kept = (metadata, fields, tests)
         self.odd = evaluate
         self.num_registers = num_registers
         self.fields = <Field *>take(len(fields), sizeof(Field))
         self.tests = <Test *>take(len(tests), sizeof(Test))
         self.instructions = <Instruction *>take(len(words) // 8, sizeof(Instruction))
+        self.keys = <Key *>take(1 + sum([len(keys) for _, keys in fields]), sizeof(Key))
+        self.metadata = self.keys
+        self.metadata.text = <PyObject *>metadata
         for in_metadata, keys in fields:
             if not in_metadata and len(keys) != 1:
                 raise ValueError("a field of a record has one key")
+            self.reads_metadata |= <bint>in_metadata
             self.fields[self.num_fields].in_metadata = in_metadata
-            self.fields[self.num_fields].keys = <PyObject *>keys
-            self.reads_metadata |= self.fields[self.num_fields].in_metadata
+            self.fields[self.num_fields].num_keys = len(keys)
+            self.fields[self.num_fields].keys = self.keys + num_keys
             self.num_fields += 1
+            for key in keys:
+                self.keys[num_keys].text = <PyObject *>key
+                num_keys += 1
         self.bind_words(words, tests)
 
     def __dealloc__(self):
+        PyMem_Free(self.keys)
         PyMem_Free(self.fields)
         PyMem_Free(self.tests)
         PyMem_Free(self.instructions)
@@ -588,7 +626,7 @@ cdef class RecordProgram:
         cdef Field *field
         cdef int at, answer = YES
         if self.reads_metadata:
-            if look_up(record, <PyObject *>self.key, &root) == FAILED:
+            if look_up(record, self.metadata, &root) == FAILED:
                 return FAILED
             if root == NULL:
                 root = Py_None
@@ -599,9 +637,9 @@ cdef class RecordProgram:
         for at in range(self.num_fields):
             field = &self.fields[at]
             if field.in_metadata:
-                answer = follow(root, field.keys, &found)
+                answer = follow(root, field, &found)
             else:
-                answer = look_up(record, PyTuple_GET_ITEM(field.keys, 0), &found)
+                answer = look_up(record, field.keys, &found)
             values[at].kind = IS_MISSING
             values[at].object = found
             num_read[0] += 1
@@ -618,7 +656,9 @@ cdef class RecordProgram:
         cdef uint8_t registers[MAX_REGISTERS]
         cdef const Instruction *instruction = self.instructions
         cdef int opcode, answer
-        memset(registers, 0, self.num_registers)
+        memset(registers, 0, FEW_REGISTERS)  # of a size that is known, so no call is made
+        if self.num_registers > FEW_REGISTERS:
+            memset(registers, 0, self.num_registers)
         registers[0] = 1
         while True:
             opcode = instruction.opcode
@@ -674,6 +714,7 @@ cdef int bind_test(Test *own, int opcode, int elements, int field, frozenset str
     part = lowered.instants
     own.instants = <const Instants *>PyBytes_AS_STRING(part)
     own.num_instants = PyBytes_GET_SIZE(part) // sizeof(Instants)
-    if text is None and (len(strings) == 1 or opcode in (FF_OP_STRING_RANGE, FF_OP_CONTAINS, FF_OP_CONTAINS_IGNORE_CASE)):
+    searches = opcode in (FF_OP_STRING_RANGE, FF_OP_CONTAINS, FF_OP_CONTAINS_IGNORE_CASE)
+    if text is None and (searches or len(strings) == 1):
         raise ValueError("a test has no text")
     return 0

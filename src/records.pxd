@@ -15,6 +15,10 @@ cdef extern from "fastfilter/text.h" nogil:
     double ff_parse_double(ff_bytes text)
 
 
+cdef extern from "fastfilter/bytes.h" nogil:
+    bint ff_same_bytes(const void *left, const void *right, size_t length)
+
+
 cdef extern from *:
     """
     /* Before 3.12 a string could be without its characters until they were asked for. */
@@ -43,11 +47,10 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(PyObject *object, int *overflow)
     unsigned long long PyLong_AsUnsignedLongLong(PyObject *object)
     PyObject *PyDict_GetItemWithError(PyObject *dict, PyObject *key)
+    Py_ssize_t PyDict_Size(PyObject *dict)
     bint PyDict_Next(PyObject *dict, Py_ssize_t *position, PyObject **key, PyObject **value)
     Py_ssize_t PyList_GET_SIZE(PyObject *list)
     PyObject *PyList_GET_ITEM(PyObject *list, Py_ssize_t index)
-    PyObject *PyTuple_GET_ITEM(PyObject *tuple, Py_ssize_t index)
-    Py_ssize_t PyTuple_GET_SIZE(PyObject *tuple)
     int PySet_Contains(PyObject *set, PyObject *key)
     bint PyUnicode_IS_ASCII(PyObject *text)
     int PyUnicode_KIND(PyObject *text)

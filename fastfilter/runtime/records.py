@@ -1,7 +1,7 @@
 """Filtering records that are dicts: the choice of what evaluates them.
 
-The native back end reads dicts of plain values where they lie (``src/_records.pyx``); records with any other value, and
-metadata that are JSON text, go to the Python machine one and all: answers and errors are the Python machine's.
+The native back end reads dicts of plain values where they lie (``src/_records.pyx``). Records with any other value, or
+with metadata that are JSON text, go to the Python machine, so that answers and errors are always that one's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from fastfilter.bytecode.constants import Constant, Json, Strings, Text
 from fastfilter.bytecode.opcodes import OPCODES, Argument, Opcode
-from fastfilter.bytecode.program import Instruction, Program, Role
+from fastfilter.bytecode.program import Field, Instruction, Program, Role
 from fastfilter.runtime.binder import BindOptions
 from fastfilter.runtime.vm import backend
 from fastfilter.runtime.vm.lowering import Lowered, lower
@@ -63,12 +63,7 @@ def record_matcher(program: Program, options: BindOptions, name: str = backend) 
         return _PythonMatcher(evaluate)
     from fastfilter._records import RecordProgram
 
-    fields = tuple(
-        (True, field.path)
-        if field.role is Role.METADATA
-        else (False, (options.fields.get(field.path[0], field.path[0]),))
-        for field, _ in program.fields
-    )
+    fields = tuple(_field(use.field, options) for use in program.fields)
     tests = tuple(_test(program, step) for step in program.instructions if OPCODES[step.opcode].field)
     return RecordProgram(
         program.words,
@@ -90,6 +85,13 @@ class _PythonMatcher:
     def select(self, records: Iterable[Record]) -> list[Record]:
         given = list(records)
         return [record for record, match in zip(given, self._evaluate(given), strict=True) if match]
+
+
+def _field(field: Field, options: BindOptions) -> tuple[bool, tuple[str, ...]]:
+    """Whether a field lies in the metadata, and its keys from there or from the record."""
+    if field.role is Role.METADATA:
+        return True, field.path
+    return False, (options.fields.get(field.path[0], field.path[0]),)
 
 
 def _test(program: Program, step: Instruction) -> tuple[frozenset[str], str | None, Lowered, Test]:
