@@ -237,7 +237,10 @@ static ff_dense *dense_any(const ff_type *list) {
     return plain && (list->id == FF_TYPE_LIST || list->id == FF_TYPE_LARGE_LIST) ? ff_any_element_dense : NULL;
 }
 
-static ff_dense *dense_find(ff_type_id id) {
+static ff_dense *dense_find(const ff_test *test, ff_type_id id) {
+    if (test->constant.text.length == 0) { /* in every string */
+        return dense_always;
+    }
     return id == FF_TYPE_STRING         ? ff_target_in_use->string_find
            : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_find
                                         : NULL;
@@ -288,7 +291,7 @@ static void choose(ff_test *test, ff_type *type) {
             test->dense = dense_any(type);
         } else if (string) {
             test->matches = ff_string_contains;
-            test->dense = dense_find(type->id);
+            test->dense = dense_find(test, type->id);
         }
         break;
     case FF_OP_CONTAINS_IGNORE_CASE:
@@ -297,7 +300,7 @@ static void choose(ff_test *test, ff_type *type) {
             test->element = ff_string_equals_ignore_case;
         } else if (string) {
             test->matches = ff_string_contains_ignore_case;
-            test->dense = dense_find(type->id);
+            test->dense = dense_find(test, type->id);
         }
         break;
     case FF_OP_TEXT_EQUALS_ANY:

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,6 +39,13 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 COMMAND = [sys.executable, "-m", "fastfilter"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signals_are_heard() -> None:
+    """What a shell runs in the background ignores SIGINT, and so would the processes under test that it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_texts_in_strings(target: str, type: pa.DataType, share: float) -> None:
     candidates = pa.array(random.random(500) < share)
     batch = pa.record_batch({"metadata.a": with_nulls(values, type, 3), "metadata.b": candidates})
     asked = {"field": "metadata.b", "operator": "eq", "value": True}
-    needles = ["needle", "n", "e", "le n", "kelvin", "istanbul", "i\u0307", "stra\u00df", "\u03c3", "aab", "aaaa",
+    needles = ["", "needle", "n", "e", "le n", "kelvin", "istanbul", "i\u0307", "stra\u00df", "\u03c3", "aab", "aaaa",
                "baba", "[", "{n", "@", "`",
                "x" * 40, "ab" * 39, "xneedley", "\u00e9", "needles and needles", "z" * 600]  # fmt: skip
     for needle in needles:
