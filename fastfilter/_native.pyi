@@ -1,6 +1,33 @@
 """The native virtual machine; fastfilter.runtime.vm.native makes its arguments."""
 
+from typing import Any
+
+import numpy as np
+
 from fastfilter.runtime.vm.lowering import Lowered
+
+def targets() -> list[str]:
+    """The names of the CPU targets that were compiled in and that this machine can run, the best first."""
+
+def target() -> str:
+    """The name of the CPU target whose kernels programs are bound to."""
+
+def use_target(name: str) -> None:
+    """Binds programs to the kernels of a target from now on; those that are bound already keep theirs.
+
+    Raises:
+        ValueError: there is no such target, or this machine cannot run it.
+    """
+
+def count_bits(bits: bytearray) -> int:
+    """How many bits are set."""
+
+def write_indices(bits: bytearray, first: int, out: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+    """Writes the numbers of the set bits, ascending, counted from ``first``.
+
+    Raises:
+        ValueError: ``out`` has no room for all of them.
+    """
 
 class BoundProgram:
     """A program with the types of its columns. Immutable, shared by threads.

@@ -6,9 +6,11 @@ be written, 3 bad input, 130 interrupted. Standard output carries data only; all
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import enum
 import functools
+import io
 import json
 import os
 import platform
@@ -27,7 +29,7 @@ from fastfilter.corpus.formats import Format, UsageError, known_endings
 from fastfilter.corpus.output import write_file, write_lines
 from fastfilter.corpus.scan import Scan, ScanOptions
 from fastfilter.corpus.sources import STANDARD_INPUT, find_files
-from fastfilter.corpus.writers import check_output
+from fastfilter.corpus.writers import check_is_no_source, check_output
 from fastfilter.errors import BindError, DataError, FilterError
 
 __all__ = ["app", "main"]
@@ -106,7 +108,11 @@ Parameters = ParamSpec("Parameters")
 
 
 class _Terminated(BaseException):
-    """A signal asked the process to end."""
+    """A signal asked the process to end, while a command was under way."""
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_under_way = False
 
 
 def _command(function: Callable[Parameters, int]) -> Callable[Parameters, NoReturn]:
@@ -114,16 +120,19 @@ def _command(function: Callable[Parameters, int]) -> Callable[Parameters, NoRetu
 
     @functools.wraps(function)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> NoReturn:
+        global _under_way
         try:
-            code = function(*args, **kwargs)
-            sys.stdout.flush()
+            _under_way = True
+            try:
+                code = function(*args, **kwargs)
+                sys.stdout.flush()
+            finally:
+                _under_way = False
         except BrokenPipeError:  # the reader of our output has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
-        except KeyboardInterrupt:
-            code = _failed("interrupted", 128 + signal.SIGINT)
-        except _Terminated as ended:
-            code = _failed("terminated", 128 + ended.args[0])
+        except (KeyboardInterrupt, _Terminated) as ended:
+            number = ended.args[0] if isinstance(ended, _Terminated) else signal.SIGINT
+            code = _failed("interrupted" if number == signal.SIGINT else "terminated", 128 + number)
         except FilterError as error:
             code = _failed(_filter_error(error), BAD_USAGE, error)
         except BindError as error:
@@ -139,10 +148,16 @@ def _command(function: Callable[Parameters, int]) -> Callable[Parameters, NoRetu
     return run
 
 
+def _say(message: str) -> None:
+    """A line on standard error. That it cannot be written changes nothing: what it is about has happened."""
+    with contextlib.suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
+
+
 def _failed(message: str, code: int, error: Exception | None = None) -> int:
     if error is not None and os.environ.get("FASTFILTER_DEBUG") == "1":
         raise error
-    print(f"error: {message}", file=sys.stderr)
+    _say(f"error: {message}")
     return code
 
 
@@ -198,6 +213,9 @@ def run(
     files = find_files(sources, input_format)
     if output not in (None, "-"):
         check_output(output, files)
+    else:
+        with contextlib.suppress(OSError):  # it may be no file at all
+            check_is_no_source(os.fstat(sys.stdout.fileno()), "standard output", files)
     scan = Scan(flt, files, ScanOptions(names, limit, threads, metadata, fields, strict_json))
     started = time.perf_counter()
     table = None
@@ -330,10 +348,12 @@ def _compile(
     if text == STANDARD_INPUT:
         if STANDARD_INPUT in sources:
             raise UsageError("standard input can hold the filter or the rows, not both")
-        filter: str | bytes = sys.stdin.buffer.read()
+        if sys.stdin is None:
+            raise UsageError("standard input, where the filter should be, is closed")
+        filter: str | bytes = sys.stdin.buffer.read().removeprefix(codecs.BOM_UTF8)
     elif os.path.isfile(text):
         with open(text, "rb") as opened:
-            filter = opened.read()
+            filter = opened.read().removeprefix(codecs.BOM_UTF8)
     elif text.endswith(".json") or os.path.isdir(text):
         raise UsageError(f"{text}: there is no such file")
     else:
@@ -393,25 +413,47 @@ def _finished(scan: Scan, started: float, quiet: bool, output: str | None) -> in
     if not quiet:
         seconds = time.perf_counter() - started
         into = f" → {output}" if output not in (None, "-") else ""
-        print(
+        _say(
             f"{scan.rows_out:,} of {scan.rows_in:,} rows matched in {seconds:.2f} s, "
-            f"{scan.rows_in / max(seconds, 1e-9):,.0f} rows/s{into}",
-            file=sys.stderr,
+            f"{scan.rows_in / max(seconds, 1e-9):,.0f} rows/s{into}"
         )
         if scan.rows_out and scan.columns_missing:
-            print(f"note: no matching line has {', '.join(map(repr, sorted(scan.columns_missing)))}", file=sys.stderr)
+            _say(f"note: no matching line has {', '.join(map(repr, sorted(scan.columns_missing)))}")
     return 0 if scan.rows_out else NOTHING_MATCHED
 
 
-def _terminate(number: int, _: object) -> NoReturn:
+def _terminate(number: int, _: object) -> None:
+    if not _under_way:
+        os._exit(128 + number)
+    for further in _SIGNALS:  # what is done now is the cleaning up
+        signal.signal(further, signal.SIG_IGN)
     raise _Terminated(number)
 
 
-def main() -> None:
-    """The entry point."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - closed by who started us
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminate)
+def main() -> NoReturn:
+    """The command line as the process's own work: signals, standard streams and the exit code are its."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminate)
     sys.setrecursionlimit(5_000)  # JSON text may nest to 1,024
-    app(prog_name="fastfilter")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # messages name files and columns that its encoding may not know
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = app(prog_name="fastfilter", standalone_mode=False)
+    except OSError as error:  # --help to a full disk
+        code = _failed(str(error), BAD_USAGE)
+    except SystemExit:  # --help to a reader that has gone
+        code = 0
+    except Exception as error:
+        if not hasattr(error, "show"):
+            raise
+        with contextlib.suppress(OSError):
+            error.show()  # bad usage, in the words of typer
+        code = BAD_USAGE
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # it has been said, or cannot be; at exit it would be tried again, and change the exit code
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)

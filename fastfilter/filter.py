@@ -14,11 +14,13 @@ from fastfilter.bytecode.program import Program
 from fastfilter.bytecode.verifier import verify
 from fastfilter.compiler import dialects
 from fastfilter.compiler.codegen import generate
+from fastfilter.compiler.content import content_key
 from fastfilter.compiler.expr import Expression
 from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
+from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
 from fastfilter.runtime.inputs import Input, open_input
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
@@ -27,6 +29,9 @@ from fastfilter.runtime.vm.python import run_records
 __all__ = ["Filter", "compile"]
 
 _CACHED_SCHEMAS = 64
+_CACHED_FILTERS = 512
+_COMPILED: dict[bytes, Filter] = {}
+"""Filters by the content of what they were compiled from. They are immutable, and keep their bindings."""
 
 
 def compile(
@@ -71,11 +76,20 @@ def compile(
         >>> flt.mask({"importance": [0.5, 0.9, None]}).to_pylist()
         [False, True, False]
     """
+    arguments = (filter, dialect, scope, fields, metadata, missing_fields, on_invalid_json, limits, json)
+    key = content_key(arguments) if _rules is RULES else None
+    if key is not None and key in _COMPILED:
+        return _COMPILED[key]
     options = _bind_options(fields, metadata, missing_fields, on_invalid_json, json)
     request = dialects.parse(filter, dialect, scope, limits)
     expression, applied = optimize(request.expression, _rules)
     program = generate(expression, request.expression)
-    return Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
+    flt = Filter(program, options, dialect=request.dialect, rest=request.rest, expression=expression, rules=applied)
+    if key is not None and not flt.rest:  # the rest of a request belongs to whoever asked
+        if len(_COMPILED) >= _CACHED_FILTERS:
+            _COMPILED.clear()
+        _COMPILED[key] = flt
+    return flt
 
 
 def _bind_options(
@@ -91,6 +105,8 @@ def _bind_options(
         raise ValueError("on_invalid_json='error' asks for a check that json='trusted' leaves out")
     if not isinstance(metadata, str) or not metadata:
         raise ValueError(f"metadata must be the name of a column, not {metadata!r}")
+    if fields is not None and not isinstance(fields, Mapping):
+        raise ValueError(f"fields must be a mapping from a field's name to its column's, not {fields!r}")
     renamed = dict(fields or {})
     for name, column in renamed.items():
         dialects.check_built_in_field(name)
@@ -111,7 +127,7 @@ class Filter:
         rest: of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty.
     """
 
-    __slots__ = ("_expression", "_machines", "_options", "_rules", "dialect", "program", "rest")
+    __slots__ = ("_expression", "_last", "_machines", "_options", "_rules", "dialect", "program", "rest")
 
     def __init__(
         self,
@@ -129,7 +145,9 @@ class Filter:
         self._options = options
         self._expression = expression
         self._rules = rules
-        self._machines: dict[tuple[str, pa.Schema], Machine] = {}
+        self._machines: dict[tuple[str, pa.Schema | bytes], Machine] = {}
+        # The schema object seen last, with its machine: comparing schemas takes longer than filtering few rows.
+        self._last: tuple[pa.Schema, str, Machine] | None = None
 
     @staticmethod
     def from_program(
@@ -201,9 +219,9 @@ class Filter:
         found = []
         first_row = 0
         for batch, bits in self._bits(open_input(data), threads):
-            found.append(executor.bits_to_indices(bits, batch.num_rows) + first_row)
+            found.append(bits_to_indices(bits, first_row))
             first_row += batch.num_rows
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
 
     def count(self, data: Any, threads: int | None = None) -> int:
         """How many rows match. Arguments as of :meth:`mask`.
@@ -213,7 +231,7 @@ class Filter:
             >>> fastfilter.compile({"field": "id", "operator": "exists", "value": True}).count({"id": ["a", None]})
             1
         """
-        return sum(executor.count_bits(bits) for _, bits in self._bits(open_input(data), threads))
+        return sum(count_bits(bits) for _, bits in self._bits(open_input(data), threads))
 
     def filter(self, data: Any, threads: int | None = None) -> Any:
         """The rows that match. Arguments as of :meth:`mask`.
@@ -232,7 +250,7 @@ class Filter:
         if not source.stream:
             return source.select(_joined(self._masks(source, threads), source))
         answers = self._bits(source, threads)
-        kept = (select_rows(batch, executor.bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
+        kept = (select_rows(batch, bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
         return pa.RecordBatchReader.from_batches(source.schema, kept)
 
     # -- records -----------------------------------------------------------------------------------------------------
@@ -302,6 +320,8 @@ class Filter:
         """
         binding = kernels = None
         if schema is not None:
+            if not isinstance(schema, pa.Schema):
+                raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
             binding = bind(self.program, schema, self._options)
             kernels = self._machine(schema).kernels
         return explaining.explain(self.program, self._expression, self._rules, binding, kernels)
@@ -320,20 +340,25 @@ class Filter:
         )
 
     def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
-        machine = self._machines.get((name, schema))
+        last = self._last
+        if last is not None and last[0] is schema and last[1] == name:
+            return last[2]
+        key = (name, _hashable(schema))
+        machine = self._machines.get(key)
         if machine is None:
             machine = load_machine(name)(bind(self.program, schema, self._options))
             if len(self._machines) >= _CACHED_SCHEMAS:
                 self._machines.clear()
-            self._machines[name, schema] = machine
+            self._machines[key] = machine
+        self._last = (schema, name, machine)
         return machine
 
     def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:
-        return (executor.bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
+        return (bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
 
     def _bits(self, source: Input, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
         """Each batch with the bits of its matching rows, as they are asked for; a bad schema speaks at once."""
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
+        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
             raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
         return self._evaluated(self._machine(source.schema), source, threads)
 
@@ -359,8 +384,17 @@ class Filter:
                 bits = executor.evaluate(machine, batch, 1, morsel_rows)
             except DataError as error:
                 raise executor.shifted(error, len(answer)) from None
-            answer.extend(executor.bits_to_array(bits, batch.num_rows).to_pylist())
+            answer.extend(bits_to_array(bits, batch.num_rows).to_pylist())
         return answer
+
+
+def _hashable(schema: pa.Schema) -> pa.Schema | bytes:
+    """The schema, or what stands for one with an extension type that has no hash (it may define ``__eq__`` alone)."""
+    try:
+        hash(schema)
+    except TypeError:
+        return bytes(schema.serialize())
+    return schema
 
 
 def _joined(masks: Iterator[pa.BooleanArray], source: Input) -> pa.BooleanArray | pa.ChunkedArray:

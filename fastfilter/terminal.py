@@ -23,6 +23,7 @@ __all__ = ["TableRows", "progress_shown"]
 
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 300
+_NAMED_COLUMNS = 20
 _COLUMN_WIDTH = 14
 _BORDER = 3
 
@@ -56,7 +57,9 @@ class TableRows:
             table.add_row(*(Text(_clean(row.get(name, ""))) for name in names[:num_shown]))
         console.print(table)
         if num_shown < len(names):
-            hidden = ", ".join(_clean(name) for name in names[num_shown:])
+            hidden = ", ".join(_clean(name) for name in names[num_shown : num_shown + _NAMED_COLUMNS])
+            unnamed = len(names) - num_shown - _NAMED_COLUMNS
+            hidden += f" and {unnamed:,} more" if unnamed > 0 else ""
             console.print(Text(f"not shown: {hidden} (--columns chooses)", style="dim"))
         if self._scan.rows_out > len(self._rows):
             more = self._scan.rows_out - len(self._rows)

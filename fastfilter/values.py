@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,8 +17,8 @@ from typing import Final, NamedTuple
 
 __all__ = [
     "INT64_MAX", "INT64_MIN", "MISSING", "UINT64_MAX", "Elements", "Instant", "Interval", "JsonFloat", "Kind",
-    "Missing", "Number", "ScalarSet", "StringBound", "canonical_number", "number_in", "parse_timestamp", "point",
-    "utf16_key",
+    "Missing", "Number", "ScalarSet", "StringBound", "as_decimal", "canonical_number", "number_in", "parse_timestamp",
+    "point", "utf16_key",
 ]  # fmt: skip
 
 INT64_MIN: Final = -(2**63)
@@ -85,7 +86,7 @@ def canonical_number(number: int | float) -> int | float:
         if INT64_MIN <= number <= UINT64_MAX:
             return int(number)
         try:
-            return float(number)
+            number = float(number)
         except OverflowError:
             return float("inf") if number > 0 else float("-inf")
     if number.is_integer() and INT64_MIN <= number <= UINT64_MAX:
@@ -110,24 +111,41 @@ def point(number: int | float) -> Interval:
     return Interval(number, True, number, True)
 
 
+def as_decimal(literal: int | float) -> Decimal:
+    """What a literal (finite) counts as against a decimal: a whole number as itself, any other double as it is spelled.
+
+    So ``44.4`` equals decimal 44.4, though no double is exactly 44.4, and ``2.0**64`` is 18446744073709551616.
+
+    Example:
+        >>> as_decimal(44.4), as_decimal(2.0**64)
+        (Decimal('44.4'), Decimal('18446744073709551616'))
+    """
+    return Decimal(int(literal)) if isinstance(literal, int) or literal.is_integer() else Decimal(repr(literal))
+
+
 def number_in(value: Number, interval: Interval) -> bool:
     """Whether a number lies in an interval, by exact mathematical value.
 
-    A literal against a Decimal counts as the decimal it is spelled as (``44.4`` equals decimal 44.4, though no double
-    is exactly 44.4); against everything else it is the nearest double. NaN and infinities lie in no interval.
+    A literal against a Decimal counts as :func:`as_decimal` says; against everything else it is the nearest double. NaN
+    and infinities lie in no interval.
     """
     if isinstance(value, Decimal):
         if not value.is_finite():
             return False
     elif isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return False
-    lower, upper = interval.lower, interval.upper
+    lower: Number | None = interval.lower
+    upper: Number | None = interval.upper
     if isinstance(value, Decimal):
-        lower = Decimal(repr(lower)) if isinstance(lower, float) else lower  # type: ignore[assignment]
-        upper = Decimal(repr(upper)) if isinstance(upper, float) else upper  # type: ignore[assignment]
+        lower = _bound_as_decimal(lower)
+        upper = _bound_as_decimal(upper)
     if lower is not None and not (value >= lower if interval.lower_closed else value > lower):
         return False
     return upper is None or (value <= upper if interval.upper_closed else value < upper)
+
+
+def _bound_as_decimal(bound: Number | None) -> Number | None:
+    return as_decimal(bound) if isinstance(bound, float) and math.isfinite(bound) else bound
 
 
 class Elements(enum.IntEnum):

@@ -17,7 +17,7 @@ import struct
 
 from fastfilter.errors import DataError
 
-__all__ = ["AttachedBatch", "BoundProgram", "target", "targets", "use_target"]
+__all__ = ["AttachedBatch", "BoundProgram", "count_bits", "target", "targets", "use_target", "write_indices"]
 
 
 def targets():
@@ -56,6 +56,30 @@ try:
     use_target(os.environ.get("FASTFILTER_CPU") or targets()[0])
 except ValueError as error:
     raise ImportError(f"FASTFILTER_CPU: {error}") from None
+
+
+def count_bits(const uint8_t[::1] bits not None):
+    """How many bits are set."""
+    cdef int64_t total
+    with nogil:
+        total = ff_count_bits(&bits[0], bits.shape[0]) if bits.shape[0] else 0
+    return total
+
+
+def write_indices(const uint8_t[::1] bits not None, int64_t first, int64_t[::1] out not None):
+    """Writes the numbers of the set bits, ascending, counted from ``first``.
+
+    Raises:
+        ValueError: ``out`` has no room for all of them.
+    """
+    if bits.shape[0] == 0:
+        return
+    if ff_count_bits(&bits[0], bits.shape[0]) > out.shape[0]:
+        raise ValueError("there is no room for all indices")
+    if out.shape[0]:
+        with nogil:
+            ff_bits_to_indices(&bits[0], bits.shape[0], first, &out[0])
+
 
 cdef struct Instruction:
     int opcode

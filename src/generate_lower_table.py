@@ -15,7 +15,7 @@ from pathlib import Path
 NUM_CODE_POINTS = 0x110000
 BLOCK_BITS = 7
 BLOCK_SIZE = 1 << BLOCK_BITS
-CAPITAL_I_WITH_DOT, CAPITAL_SIGMA = 0x130, 0x3A3
+CAPITAL_I_WITH_DOT, CAPITAL_SIGMA, KELVIN_SIGN = 0x130, 0x3A3, 0x212A
 UNCASED, CASED, CASE_IGNORABLE = range(3)
 
 
@@ -37,6 +37,10 @@ def record(code_point: int) -> tuple[int, int]:
     if len(lowered) != 1:
         raise ValueError(
             f"str.lower makes {lowered!a} of U+{code_point:04X}; ff_lower knows one such character, U+0130"
+        )
+    if code_point >= 0x80 and ord(lowered) < 0x80 and code_point != KELVIN_SIGN:
+        raise ValueError(
+            f"the lower case of U+{code_point:04X} is ASCII; the search that ignores case does not expect it"
         )
     if lowered != character and 2 * num_bytes(lowered) > 3 * num_bytes(character):
         raise ValueError(f"the lower case of U+{code_point:04X} is longer than ff_lower makes room for")

@@ -155,6 +155,8 @@ cdef extern from "fastfilter/tests.h" nogil:
 
     bint ff_group_bind(ff_group *group, ff_type *column, int32_t *num_slots)
     bint ff_test_reads_whole(const ff_test *test, const ff_type *type)
+    int64_t ff_count_bits(const uint8_t *bits, int64_t num_bytes)
+    void ff_bits_to_indices(const uint8_t *bits, int64_t num_bytes, int64_t first, int64_t *indices)
     bint ff_test_prepare(ff_test *test)
     void ff_test_free(ff_test *test)
     bint ff_test_bind(ff_test *test)

@@ -16,6 +16,7 @@ hypothesis.settings.register_profile(
     max_examples=200,
     derandomize=True,
     deadline=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate, hypothesis.Phase.shrink],
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.register_profile(
@@ -46,8 +47,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     totals: collections.Counter[str] = collections.Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if getattr(report, "when", None) != "call":
-                continue
+            if getattr(report, "when", None) != "teardown":
+                continue  # only then a test's properties are complete
             for name, value in report.user_properties:
                 if name == "count":
                     totals[value[0]] += value[1]

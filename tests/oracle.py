@@ -1,8 +1,8 @@
 """The oracle: what an expression means, row by row, on Python values. It is deliberately slow and simple.
 
 It imports the expression's nodes and the plain types of values, and none of the rules the product compares by: numbers
-are compared as fractions, timestamps are read with numpy's calendar, JSON with the standard library's parser, and UTF-16
-order, JSONB text and containment are written out here a second time.
+are compared as fractions, timestamps are read with numpy's calendar, JSON with the standard library's parser, and
+UTF-16 order, JSONB text and containment are written out here a second time.
 
 A value is ``MISSING``, ``None``, ``bool``, a number (``int``, ``float``, ``JsonFloat``, ``numpy.float16``,
 ``numpy.float32`` or ``Decimal``), ``str``, ``Instant``, ``list`` or ``dict``; :class:`NullObject` is a null struct.
@@ -11,12 +11,13 @@ A value is ``MISSING``, ``None``, ``bool``, a number (``int``, ``float``, ``Json
 from __future__ import annotations
 
 import bisect
+import contextlib
 import datetime
 import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -44,12 +45,24 @@ def evaluate(expression: expr.Expression, value_of: Lookup) -> bool:
     if isinstance(expression, expr.Literal):
         return expression.value
     if isinstance(expression, expr.And):
-        return all([evaluate(child, value_of) for child in expression.children])
+        return all(evaluate(child, value_of) for child in expression.children)
     if isinstance(expression, expr.Or):
-        return any([evaluate(child, value_of) for child in expression.children])
+        return any(evaluate(child, value_of) for child in expression.children)
     if isinstance(expression, expr.Not):
         return not evaluate(expression.child, value_of)
-    return _LEAVES[type(expression)](expression, value_of(expression.field))
+    with _deep():
+        return _LEAVES[type(expression)](expression, value_of(expression.field))
+
+
+@contextlib.contextmanager
+def _deep() -> Iterator[None]:
+    """Room for recursion over the deepest JSON there may be."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def evaluate_record(expression: expr.Expression, record: Mapping[str, Value]) -> bool:
@@ -82,11 +95,6 @@ def _is_null_leaf(leaf: expr.IsNull, value: Value) -> bool:
     return _is_null(value)
 
 
-def _moment(leaf: expr.Leaf, text: str) -> int | None:
-    """The instant a string literal stands for beside a typed TIMESTAMP; only metadata are compared so."""
-    return instant_of(text) if leaf.field.role.name == "METADATA" else None
-
-
 def _equals_any(leaf: expr.EqualsAny, value: Value) -> bool:
     if value is MISSING or _is_null(value):
         return False
@@ -106,7 +114,7 @@ def _in_set(leaf: expr.EqualsAny, value: Value) -> bool:
     if isinstance(value, str):
         return value in constant.strings or instant_of(value) in constant.instants
     if isinstance(value, Instant):
-        return value.nanoseconds in {*constant.instants, *(_moment(leaf, text) for text in constant.strings)}
+        return value.nanoseconds in {*constant.instants, *(instant_of(text) for text in constant.strings)}
     return False
 
 
@@ -137,7 +145,7 @@ def _string_range(leaf: expr.StringRange, value: Value) -> bool:
     if isinstance(value, str):
         left, right = utf16_units(value), utf16_units(leaf.constant.value)
     elif isinstance(value, Instant):
-        left, right = value.nanoseconds, _moment(leaf, leaf.constant.value)
+        left, right = value.nanoseconds, instant_of(leaf.constant.value)
         if right is None:
             return False
     else:
@@ -160,7 +168,7 @@ def _contains(leaf: expr.Contains, value: Value) -> bool:
         return any(
             element == text
             if isinstance(element, str)
-            else isinstance(element, Instant) and element.nanoseconds == _moment(leaf, text)
+            else isinstance(element, Instant) and element.nanoseconds == instant_of(text)
             for element in value
         )
     return False
@@ -175,7 +183,7 @@ def _contains_ignore_case(leaf: expr.ContainsIgnoreCase, value: Value) -> bool:
 
 def _text_equals_any(leaf: expr.TextEqualsAny, value: Value) -> bool:
     if isinstance(value, Instant):
-        return value.nanoseconds in [_moment(leaf, text) for text in leaf.constant.values]
+        return value.nanoseconds in [instant_of(text) for text in leaf.constant.values]
     return value is not MISSING and not _is_null(value) and jsonb_text(value) in leaf.constant.values
 
 
@@ -193,7 +201,7 @@ def _json_contains(leaf: expr.JsonContains, value: Value) -> bool:
     pattern = parse_json(leaf.constant.text)
     if value is MISSING:
         return False
-    if isinstance(pattern, str) and leaf.field.role.name == "METADATA":
+    if isinstance(pattern, str):
         if isinstance(value, Instant):
             return value.nanoseconds == instant_of(pattern)
         if isinstance(value, list) and any(isinstance(element, Instant) for element in value):
@@ -224,15 +232,16 @@ _LEAVES: dict[type, Callable[..., bool]] = {
 
 
 def compare_numbers(value: Value, literal: int | float) -> int | None:
-    """Below zero, zero or above as the value lies from a literal, exactly; None if it is equal to and ordered with nothing.
+    """Below zero, zero or above as the value lies from a literal, exactly; None if it is ordered with nothing.
 
-    A float literal against a Decimal counts as the decimal it is spelled as.
+    A float literal that is no whole number counts, against a Decimal, as the decimal it is spelled as.
     """
     if not math.isfinite(value):  # type: ignore[arg-type]
         return None
     if math.isinf(literal):
         return -1 if literal > 0 else 1
-    exact = Fraction(Decimal(repr(literal))) if isinstance(value, Decimal) else Fraction(literal)
+    spelled = isinstance(value, Decimal) and not float(literal).is_integer()
+    exact = Fraction(Decimal(repr(literal))) if spelled else Fraction(literal)
     own = Fraction(value) if isinstance(value, int | float | Decimal) else Fraction(float(value))  # type: ignore[arg-type]
     return (own > exact) - (own < exact)
 
@@ -301,12 +310,8 @@ def parse_json(text: str | bytes) -> Value:
         deepest = max(deepest, depth)
     if deepest > 1024:
         raise ValueError("nested deeper than 1,024")
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))
-    try:
+    with _deep():
         return json.loads(text, parse_int=_json_integer, parse_float=JsonFloat, parse_constant=_refuse_constant)
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _json_integer(digits: str) -> int | JsonFloat:
@@ -320,7 +325,7 @@ def _refuse_constant(name: str) -> Value:
 
 
 def number_text(number: Value) -> str:
-    """A number in plain digits: a JSON number's and a Decimal's own, else the shortest that give it back in its width."""
+    """A number in plain digits: a JSON number's and a Decimal's own, else the shortest that give it back."""
     if isinstance(number, JsonFloat):
         spelled = number.spelling
     elif isinstance(number, Decimal):
@@ -336,9 +341,9 @@ def number_text(number: Value) -> str:
     else:
         spelled = repr(float(number))  # type: ignore[arg-type]
         spelled = spelled.removesuffix(".0")
-    sign, whole, fraction, exponent = re.fullmatch(
-        r"(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", spelled
-    ).groups(default="")  # type: ignore[union-attr]
+    sign, whole, fraction, exponent = re.fullmatch(r"(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", spelled).groups(
+        default=""
+    )  # type: ignore[union-attr]
     shift = max(-100_000, min(100_000, int(exponent or "0")))
     digits = whole + fraction
     point = len(whole) + shift
@@ -392,7 +397,7 @@ def _quote(text: str) -> str:
 
 
 def as_json(value: Value) -> Value:
-    """A value as the JSON value it renders as, its numbers as Fraction (None inside a list for one equal to nothing)."""
+    """A value as the JSON value it renders as, its numbers as Fraction, or NaN for one that equals nothing."""
     if isinstance(value, list):
         return [as_json(element) for element in value]
     if _is_null(value):
@@ -417,9 +422,7 @@ def _same_scalar(left: Value, right: Value) -> bool:
 
 def _contained(pattern: Value, value: Value) -> bool:
     if isinstance(pattern, dict):
-        return isinstance(value, dict) and all(
-            key in value and _contained(pattern[key], value[key]) for key in pattern
-        )
+        return isinstance(value, dict) and all(key in value and _contained(pattern[key], value[key]) for key in pattern)
     if isinstance(pattern, list):
         return isinstance(value, list) and all(
             any(_contained(wanted, element) for element in value) for wanted in pattern
@@ -486,17 +489,39 @@ def values_of(
     if field.role.name == "COLUMN":
         name = (columns or {}).get(field.path[0], field.path[0])
         return python_values(batch.column(name)) if name in names else [MISSING] * batch.num_rows
-    if metadata in names:
-        column, path = batch.column(metadata), field.path
-        if is_text(column.type):
-            return [MISSING if text is None else walk(_json_or_missing(text), path) for text in texts_of(column)]
-    else:
-        found = [end for end in range(1, len(field.path) + 1) if ".".join((metadata, *field.path[:end])) in names]
-        if not found:
-            return [MISSING] * batch.num_rows
-        (end,) = found
-        column, path = batch.column(".".join((metadata, *field.path[:end]))), field.path[end:]
+    found = places(batch.schema, field, metadata)
+    if not found:
+        return [MISSING] * batch.num_rows
+    ((name, path),) = found
+    column = batch.column(name)
+    if name == metadata and is_text(column.type):
+        return [MISSING if text is None else walk(_json_or_missing(text), path) for text in texts_of(column)]
     return [walk(value, path) for value in python_values(column)]
+
+
+def places(schema: pa.Schema, field: expr.Field, metadata: str = "metadata") -> list[tuple[str, tuple[str, ...]]]:
+    """The columns in which a metadata field may be found, each with the path inside it; two are an ambiguity."""
+    found = []
+    for end in range(len(field.path) + 1):
+        name = ".".join((metadata, *field.path[:end]))
+        if name in schema.names:
+            type = schema.field(name).type
+            if (end == 0 and is_text(type)) or type_at(type, field.path[end:]) is not None:
+                found.append((name, field.path[end:]))
+    return found
+
+
+def type_at(type: pa.DataType, path: Sequence[str]) -> pa.DataType | None:
+    """The type at a path inside a type; None if there is no such path. What is inside JSON has the type of JSON."""
+    type = plain_type(type)
+    for key in path:
+        if pa.types.is_struct(type) and type.get_field_index(key) >= 0:
+            type = plain_type(type.field(key).type)
+        elif pa.types.is_map(type):
+            type = plain_type(type.item_type)
+        elif not isinstance(type, pa.BaseExtensionType) or type.extension_name != "arrow.json":
+            return None
+    return type
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -514,19 +539,10 @@ def type_of(schema: pa.Schema, field: expr.Field, metadata: str = "metadata") ->
     """The type of a field's values; None if it has no column, or its values are JSON."""
     if field.role.name == "COLUMN":
         return plain_type(schema.field(field.path[0]).type) if field.path[0] in schema.names else None
-    for end in range(len(field.path) + 1):
-        name = ".".join((metadata, *field.path[:end]))
-        if name not in schema.names or (end == 0 and is_text(schema.field(name).type)):
-            continue
-        type = plain_type(schema.field(name).type)
-        for key in field.path[end:]:
-            if pa.types.is_struct(type) and type.get_field_index(key) >= 0:
-                type = plain_type(type.field(key).type)
-            elif pa.types.is_map(type):
-                type = plain_type(type.item_type)
-            else:
-                return None
-        return None if isinstance(type, pa.BaseExtensionType) and type.extension_name == "arrow.json" else type
+    for name, path in places(schema, field, metadata):
+        type = type_at(schema.field(name).type, path)
+        if type is not None and not isinstance(type, pa.BaseExtensionType) and not (name == metadata and is_text(type)):
+            return type
     return None
 
 
@@ -580,7 +596,9 @@ def python_values(array: pa.Array) -> list[Value]:
     if pa.types.is_fixed_size_list(type):
         values, size = python_values(array.values), type.list_size
         starts = [(array.offset + row) * size for row in range(len(array))]
-        return [values[i : i + size] if ok else None for i, ok in zip(starts, array.is_valid().to_pylist(), strict=True)]
+        return [
+            values[i : i + size] if ok else None for i, ok in zip(starts, array.is_valid().to_pylist(), strict=True)
+        ]
     if pa.types.is_list_view(type) or pa.types.is_large_list_view(type):
         values = python_values(array.values)
         spans = zip(array.offsets.to_pylist(), array.sizes.to_pylist(), array.is_valid().to_pylist(), strict=True)

@@ -57,15 +57,17 @@ def outcome(filter: Filter, data: Any, backend: str, morsel_rows: int = 4096) ->
 
 def wanted(expression: expr.Expression, batch: pa.RecordBatch, rows: Sequence[int]) -> list[bool] | None:
     """What the oracle says of some rows of a batch, or None if the expression does not bind to it."""
-    if any(refused(leaf, batch) for leaf in expr.leaves(expression)):
-        return None
+    for leaf in expr.leaves(expression):
+        ambiguous = leaf.field.role.name == "METADATA" and len(oracle.places(batch.schema, leaf.field)) > 1
+        if ambiguous or refused(leaf, batch):
+            return None
     answer = oracle.evaluate_batch(expression, batch)
     return [answer[row] for row in rows]
 
 
 def refused(leaf: expr.Leaf, batch: pa.RecordBatch) -> bool:
-    """Whether a leaf compares a TIMESTAMP column of the metadata (or one of lists of them) with anything else."""
-    if leaf.field.role.name == "COLUMN" or not _holds_instants(oracle.type_of(batch.schema, leaf.field)):
+    """Whether a leaf compares a TIMESTAMP column, or one of lists of them, with anything else."""
+    if not _holds_instants(oracle.type_of(batch.schema, leaf.field)):
         return False
     if isinstance(leaf, expr.NumberRange | expr.TextNumberRange):
         return True

@@ -26,7 +26,8 @@ NUMBERS: tuple[int | float, ...] = (
     0, -0.0, 1, -1, 2, 3, 5, 7, 10, 100, 127, 128, -128, -129, 255, 256, 32767, 32768, 65504, 65536, 16777216, 16777217,
     2**31 - 1, 2**31, -(2**31), 2**32, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**63, -(2**63), 2**64 - 1,
     2**63 - 1024, 0.1, 0.5, 0.7, 1.5, -1.5, 33.3, 44.4, 100.225, 0.30000000000000004, 1e-7, 5e-324, 1e300,
-    1.7976931348623157e308, 9007199254740993.0, 9223372036854775808.0, 1e20, 0.30000001192092896, 65500, 0.0999755859375,
+    1.7976931348623157e308, 9007199254740993.0, 9223372036854775808.0, 1e20, 0.30000001192092896, 65500,
+    0.0999755859375,
 )  # fmt: skip
 """Numbers that rows and filters share."""
 
@@ -39,14 +40,20 @@ SPELLINGS = (
 ODD_FLOATS = (float("nan"), float("inf"), float("-inf"), -0.0)
 
 STRINGS = (
-    "", "a", "A", "b", "ab", "abc", "aab", "aaab", "5", "5.0", "05", "-0", "0", "1e3", " 5", "+3", ".8", "0.5", "1.50", "1000", "true", "false",
-    "TRUE", "null", "NaN", "Infinity", "[1, 2]", '{"a": 1}', "[]", "{}", "vip", "VIP", "foo", "needle in a haystack", "needle",
+    "", "a", "A", "b", "ab", "abc", "aab", "aaab", "5", "5.0", "05", "-0", "0", "1e3", " 5", "+3", ".8", "0.5",
+    "1.50", "1000", "true", "false",
+    "TRUE", "null", "NaN", "Infinity", "[1, 2]", '{"a": 1}', "[]", "{}", "vip", "VIP", "foo", "needle in a haystack",
+    "needle",
     "abcdefghijkl", "abcdefghijklm", "backend one", "backend two", "a_b", "axb", "50%", "\uff61", "\ue000", "\uffff",
-    "\U00010000", "\U0001f600", "z", "İstanbul", "istanbul", "ISTANBUL", "ıstanbul", "i̇stanbul", "STANBUL", "ß", "ẞ", "ss", "Straße",
-    "straße", "STRASSE", "Σ", "σ", "ς", "ΑΣ", "ας", "ασ", "ΑΣΑ", "Σ.", "é", "e\u0301", "É", "ǅ", "ŉ", "a\0b", "\0", "\n", "\x7f", '"', "\\",
+    "\U00010000", "\U0001f600", "z", "İstanbul", "istanbul", "ISTANBUL", "ıstanbul", "i̇stanbul", "STANBUL", "ß", "ẞ",
+    "ss", "Straße",
+    "straße", "STRASSE", "Σ", "σ", "ς", "ΑΣ", "ας", "ασ", "ΑΣΑ", "Σ.", "é", "e\u0301", "É", "ǅ", "ŉ", "a\0b", "\0",
+    "\n", "\x7f", '"', "\\",
     "2026-07-01T00:00:00Z", "2026-07-01T02:00:00+02:00", "2026-07-01T00:00:00.000000001Z", "2020-02-28T24:00:00Z",
-    "2020-02-29T00:00:00Z", "2021-02-29T00:00:00Z", "2016-12-31T23:59:60Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59",
-    "9999-12-31T24:00:00.000Z", "1969-12-31T23:59:59.999999999Z", "1970-01-01", "2026-07-01t00:00:00z", "2026-07-01T00:00:00.1234567890Z",
+    "2020-02-29T00:00:00Z", "2021-02-29T00:00:00Z", "2016-12-31T23:59:60Z", "0000-01-01T00:00:00Z",
+    "0001-01-01T00:00:00+23:59",
+    "9999-12-31T24:00:00.000Z", "1969-12-31T23:59:59.999999999Z", "1970-01-01", "2026-07-01t00:00:00z",
+    "2026-07-01T00:00:00.1234567890Z",
     "fact", "decision", "123e4567-e89b-12d3-a456-426614174000", "x" * 40,
 )  # fmt: skip
 
@@ -58,7 +65,14 @@ TIMESTAMPS = tuple(text for text in STRINGS if oracle.instant_of(text) is not No
 KEYS = ("a", "b", "c", "x-y", "0", "labels", "source", "a.b", "", "é", "metadata")
 PATH_KEYS = ("a", "b", "c", "x-y", "0", "labels", "source")
 
-PATHS = tuple((key,) for key in PATH_KEYS) + (("a", "b"), ("source", "a"), ("source", "b", "c"), ("nope",), ("a", "nope"))
+PATHS = (
+    *((key,) for key in PATH_KEYS),
+    ("a", "b"),
+    ("source", "a"),
+    ("source", "b", "c"),
+    ("nope",),
+    ("a", "nope"),
+)
 
 TEXT_FIELDS = ("id", "content", "memory_type", "subject", "attribute")
 NUMBER_FIELDS = ("importance", "access_count")
@@ -122,7 +136,9 @@ def _of_shape(shape: Any) -> st.SearchStrategy[Any]:
         "bool": st.booleans(),
         "integer": st.one_of(st.sampled_from([n for n in NUMBERS if isinstance(n, int)]), st.integers(-300, 300)),
         "small": st.sampled_from([0, 1, 2, 5, 10, 127]),
-        "float": st.one_of(st.sampled_from([float(n) for n in NUMBERS]), st.sampled_from(ODD_FLOATS), st.floats(width=32)),
+        "float": st.one_of(
+            st.sampled_from([float(n) for n in NUMBERS]), st.sampled_from(ODD_FLOATS), st.floats(width=32)
+        ),
         "half": st.sampled_from([0.5, 1.5, 5.0, float(np.float16(0.1)), 65504.0, -0.0, float("nan"), float("inf")]),
         "single": st.floats(width=32) | st.sampled_from([float(np.float32(0.1)), float(np.float32(0.7)), 16777216.0]),
         "decimal": decimals,
@@ -137,11 +153,26 @@ def _or_null(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 _SCALAR_SHAPES = st.sampled_from(
-    ["bool", "integer", "small", "float", "half", "single", "decimal", "string", "string", "string", "fine instant", "coarse instant"]
+    [
+        "bool",
+        "integer",
+        "small",
+        "float",
+        "half",
+        "single",
+        "decimal",
+        "string",
+        "string",
+        "string",
+        "fine instant",
+        "coarse instant",
+    ]
 )
 _SHAPES = st.recursive(
     _SCALAR_SHAPES,
-    lambda inner: inner.map(lambda shape: [shape]) | st.dictionaries(st.sampled_from(PATH_KEYS), inner, min_size=1, max_size=3),
+    lambda inner: (
+        inner.map(lambda shape: [shape]) | st.dictionaries(st.sampled_from(PATH_KEYS), inner, min_size=1, max_size=3)
+    ),
     max_leaves=4,
 )
 metadata_shapes = st.dictionaries(st.sampled_from(KEYS), _SHAPES, min_size=1, max_size=4)
@@ -208,7 +239,8 @@ def spell(value: Any, random: Any) -> str:
         pairs = [(key, spell(item, random)) for key, item in value.items()]
         if pairs and random.random() < 0.3:
             pairs.insert(0, (random.choice(pairs)[0], random.choice(['{"a":1}', "null", "[1]", '"first"'])))
-        return "{" + space() + ",".join(f"{space()}{spell(key, random)}{space()}:{space()}{text}{space()}" for key, text in pairs) + "}"  # fmt: skip
+        members = [f"{space()}{spell(key, random)}{space()}:{space()}{text}{space()}" for key, text in pairs]
+        return "{" + space() + ",".join(members) + "}"
     if isinstance(value, JsonFloat):
         return value.spelling
     return json.dumps(value)
@@ -249,9 +281,12 @@ def damaged_texts(draw: st.DrawFn) -> bytes:
 
 
 _PIECES = (
-    b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u", b"\\ud800", b"\\udc00", b"\\x", b"0", b"-", b"+", b".", b"e", b"1e5", b"01", b"1.",
-    b"\x00", b"\x1f", b"\x7f", b"\x80", b"\xc0\xaf", b"\xc3", b"\xc3\xa9", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xf0\x9f\x98\x80",
-    b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe0\x80\x80", b"nul", b"null", b"true", b"NaN", b"Infinity", b"//", b"\xc2\xa0", b" ", b"\x0b",
+    b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u", b"\\ud800", b"\\udc00", b"\\x", b"0", b"-", b"+", b".",
+    b"e", b"1e5", b"01", b"1.",
+    b"\x00", b"\x1f", b"\x7f", b"\x80", b"\xc0\xaf", b"\xc3", b"\xc3\xa9", b"\xed\xa0\x80", b"\xef\xbb\xbf",
+    b"\xf0\x9f\x98\x80",
+    b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe0\x80\x80", b"nul", b"null", b"true", b"NaN", b"Infinity",
+    b"//", b"\xc2\xa0", b" ", b"\x0b",
     b'"a":1,', b'{"a":', b"[" * 1030,
 )  # fmt: skip
 
@@ -296,7 +331,9 @@ class Vocabulary:
 
     def needle(self) -> st.SearchStrategy[str]:
         """A text to search for: a string, a part of one, or one in another case."""
-        parts = st.tuples(self.string(), st.integers(0, 3), st.integers(1, 4)).map(lambda cut: cut[0][cut[1] : cut[1] + cut[2]])
+        parts = st.tuples(self.string(), st.integers(0, 3), st.integers(1, 4)).map(
+            lambda cut: cut[0][cut[1] : cut[1] + cut[2]]
+        )
         return st.one_of(self.string(), parts, parts, self.string().map(str.upper), parts.map(str.swapcase))
 
 
@@ -415,7 +452,9 @@ def fishmem_expressions(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
 
 def legacy_maps(words: Vocabulary) -> st.SearchStrategy[dict[str, Any]]:
     """Valid equality maps."""
-    keys = [path[0] for path in words.paths if path[0].strip() and path[0] not in ("field", "and", "or", "not")] or ["a"]
+    keys = [path[0] for path in words.paths if path[0].strip() and path[0] not in ("field", "and", "or", "not")] or [
+        "a"
+    ]
     return st.dictionaries(st.sampled_from(keys), words.scalar(), max_size=3)
 
 
@@ -486,9 +525,17 @@ def scalar_sets(words: Vocabulary) -> st.SearchStrategy[ScalarSet]:
     moments = st.lists(words.instant(), max_size=2).map(_sorted)
     return st.one_of(
         st.builds(
-            ScalarSet, null=st.booleans(), false=st.booleans(), true=st.booleans(), numbers=numbers, strings=texts, instants=moments
+            ScalarSet,
+            null=st.booleans(),
+            false=st.booleans(),
+            true=st.booleans(),
+            numbers=numbers,
+            strings=texts,
+            instants=moments,
         ),
-        st.builds(ScalarSet, null=st.booleans(), strings=st.lists(words.timestamp(), min_size=1, max_size=3).map(_sorted)),
+        st.builds(
+            ScalarSet, null=st.booleans(), strings=st.lists(words.timestamp(), min_size=1, max_size=3).map(_sorted)
+        ),
         st.builds(ScalarSet, strings=texts),
         st.builds(ScalarSet, numbers=numbers),
         st.builds(ScalarSet, instants=st.lists(words.instant(), min_size=1, max_size=3).map(_sorted)),
@@ -498,7 +545,8 @@ def scalar_sets(words: Vocabulary) -> st.SearchStrategy[ScalarSet]:
 def leaves(words: Vocabulary) -> st.SearchStrategy[expr.Leaf]:
     """Any leaf."""
     fields = st.sampled_from(
-        [Field(Role.METADATA, path) for path in words.paths] * 2 + [Field(Role.COLUMN, (name,)) for name in words.columns]
+        [Field(Role.METADATA, path) for path in words.paths] * 2
+        + [Field(Role.COLUMN, (name,)) for name in words.columns]
     )
     numbers = words.number().map(canonical_number)
     strings = st.one_of(words.string(), words.string(), words.timestamp())

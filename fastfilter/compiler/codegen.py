@@ -7,10 +7,7 @@ rest is jumped over.
 
 from __future__ import annotations
 
-import json
-from json.encoder import encode_basestring
-
-from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
+from fastfilter.bytecode.constants import Constant, not_timestamp
 from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program
 from fastfilter.bytecode.verifier import MAX_ITEMS, MAX_REGISTERS
@@ -21,12 +18,10 @@ from fastfilter.compiler.expr import (
     Literal,
     Not,
     Or,
-    TimestampRange,
     constant_of,
     leaves,
 )
 from fastfilter.errors import FilterError
-from fastfilter.values import ScalarSet, StringBound, parse_timestamp
 
 __all__ = ["generate"]
 
@@ -169,48 +164,5 @@ def _fields_of(expression: Expression) -> dict[Field, str | None]:
     fields: dict[Field, str | None] = {}
     for leaf in leaves(expression):
         if fields.get(leaf.field) is None:
-            fields[leaf.field] = None if isinstance(leaf, TimestampRange) else _not_timestamp(constant_of(leaf))
+            fields[leaf.field] = not_timestamp(leaf.opcode, constant_of(leaf))
     return fields
-
-
-def _not_timestamp(constant: Constant | None) -> str | None:
-    """The first literal of a constant, spelled as JSON, that is neither null nor a full ISO 8601 timestamp."""
-    literals: tuple[bool | int | float | str, ...]
-    match constant:
-        case None:
-            return None
-        case ScalarSet():
-            booleans = ((False,) if constant.false else ()) + ((True,) if constant.true else ())
-            literals = (*booleans, *constant.numbers, *constant.strings)
-        case Intervals():
-            literals = tuple(
-                bound for interval in constant.values for bound in (interval.lower, interval.upper) if bound is not None
-            )
-        case StringBound() | Text():
-            literals = (constant.value,)
-        case Strings():
-            literals = constant.values
-        case Json():
-            if constant.text == "null":
-                return None
-            if not constant.text.startswith('"'):
-                return constant.text
-            literals = (json.loads(constant.text),)
-    for literal in literals:
-        if isinstance(literal, bool):
-            return "true" if literal else "false"
-        if not isinstance(literal, str):
-            return repr(literal)
-        if parse_timestamp(literal) is None:
-            # In ASCII only where no text can hold the string itself: with a lone surrogate in it.
-            spelled = encode_basestring(literal)
-            return spelled if _is_encodable(spelled) else json.dumps(literal)
-    return None
-
-
-def _is_encodable(string: str) -> bool:
-    try:
-        string.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -146,12 +146,8 @@ class LineColumns:
             if text is None:
                 continue
             kind = _kind(text)
-            if declared is not None and not kind & _allowed(declared):
-                shown = text if len(text) <= 60 else text[:60] + "…"
-                raise DataError(
-                    f"{piece.place(row)}: {name!r} is {shown}, but the column holds "
-                    f"{'text' if declared == pa.string() else 'numbers (of 64 bits)'}"
-                )
+            if declared is not None:
+                _check_kind(name, text, kind, seen, declared, piece.place(row))
             seen |= kind
         self._kinds[name] = seen
 
@@ -194,10 +190,18 @@ def _kind(text: str) -> Kinds:
     return kind_of_number(text)
 
 
-def _allowed(declared: pa.DataType) -> Kinds:
+def _check_kind(name: str, text: str, kind: Kinds, seen: Kinds, declared: pa.DataType, place: str) -> None:
+    """Refuses a value that the column of a built-in field cannot hold as it is."""
+    shown = text if len(text) <= 60 else text[:60] + "…"
     if declared == pa.string():
-        return Kinds.STRING
-    return Kinds.INTEGER | Kinds.LONG_INTEGER | Kinds.NUMBER
+        if kind != Kinds.STRING:
+            raise DataError(f"{place}: {name!r} is {shown}, but the column holds text")
+    elif not kind & (Kinds.INTEGER | Kinds.LONG_INTEGER | Kinds.NUMBER):
+        raise DataError(f"{place}: {name!r} is {shown}, but the column holds numbers (of 64 bits)")
+    elif Kinds.LONG_INTEGER in kind | seen and (pa.types.is_floating(declared) or Kinds.NUMBER in kind | seen):
+        raise DataError(
+            f"{place}: {name!r} is {shown}, but the column would have to hold an integer that no double equals"
+        )
 
 
 def _unquoted(texts: pa.LargeStringArray, name: str) -> pa.StringArray:

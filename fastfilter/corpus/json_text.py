@@ -7,8 +7,10 @@ the texts ``"NaN"``, ``"Infinity"`` and ``"-Infinity"`` (as PostgreSQL does); ti
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
+from collections.abc import Sequence
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
@@ -19,7 +21,7 @@ import pyarrow.types as pat
 
 from fastfilter.corpus.formats import UsageError
 
-__all__ = ["check_json_type", "embedded_json", "json_rows", "json_texts"]
+__all__ = ["check_json_columns", "check_json_type", "embedded_json", "json_rows", "json_texts"]
 
 _quoted = encode_basestring
 _DEEPEST = 1023
@@ -31,19 +33,73 @@ def json_rows(batch: pa.RecordBatch, metadata: str) -> list[str]:
 
     Args:
         batch: the rows; every type has passed :func:`check_json_type`.
-        metadata: the column whose text, where it is JSON, is put in as the value it is.
+        metadata: the column whose text, where it is JSON, is put in as the value it is. Where it is not there, columns
+            named ``metadata.key`` are members of the object that it would be.
 
     Example:
         >>> json_rows(pa.record_batch({"id": ["a"], "metadata": ['{"n": 1}']}), "metadata")
         ['{"id":"a","metadata":{"n": 1}}']
+        >>> json_rows(pa.record_batch({"id": ["a"], "metadata.n": [1], "metadata.s.t": ["x"]}), "metadata")
+        ['{"id":"a","metadata":{"n":1,"s":{"t":"x"}}}']
     """
-    columns = []
-    for name, array in zip(batch.schema.names, batch.columns, strict=True):
-        texts = embedded_json(array) if name == metadata and _is_text(array.type) else json_texts(array)
-        key = _quoted(name)
-        columns.append([f"{key}:{text}" for text in texts])
-    if not columns:
+    tree = _tree(batch.schema.names, metadata)
+    if not tree:
         return ["{}"] * batch.num_rows
+    return _object_texts(tree, batch, metadata)
+
+
+_Tree = dict[str, "str | _Tree"]
+
+
+def check_json_columns(schema: pa.Schema, metadata: str) -> None:
+    """Refuses columns that have no place in a JSON object.
+
+    Raises:
+        UsageError: a type has no form in JSON, or of two flattened metadata columns one leads through the other.
+    """
+    for field in schema:
+        check_json_type(field.type, field.name)
+    _tree(schema.names, metadata)
+
+
+def _tree(names: Sequence[str], metadata: str) -> _Tree:
+    """The members of each row's object: the columns they come from, flattened metadata brought back into objects."""
+    root: _Tree = {}
+    for name in names:
+        path = [name]
+        if name.startswith(metadata + ".") and metadata not in names:
+            path = [metadata, *name.removeprefix(metadata + ".").split(".")]
+        node = root
+        for key in path[:-1]:
+            inner = node.setdefault(key, {})
+            if isinstance(inner, str):
+                raise _collision(name, inner)
+            node = inner
+        if path[-1] in node:
+            raise _collision(name, node[path[-1]])
+        node[path[-1]] = name
+    return root
+
+
+def _collision(name: str, other: str | _Tree) -> UsageError:
+    while not isinstance(other, str):
+        other = next(iter(other.values()))
+    return UsageError(
+        f"columns {other!r} and {name!r} cannot both be members of one JSON object: choose with --columns, or write "
+        "Parquet or Arrow"
+    )
+
+
+def _object_texts(tree: _Tree, batch: pa.RecordBatch, metadata: str) -> list[str]:
+    columns = []
+    for key, inner in tree.items():
+        if not isinstance(inner, str):
+            texts = _object_texts(inner, batch, metadata)
+        else:
+            array = batch.column(inner)
+            texts = embedded_json(array) if inner == metadata and _is_text(array.type) else json_texts(array)
+        quoted = _quoted(key)
+        columns.append([f"{quoted}:{text}" for text in texts])
     return ["{" + ",".join(row) + "}" for row in zip(*columns, strict=True)]
 
 
@@ -113,9 +169,8 @@ def json_texts(array: pa.Array) -> list[str]:
     if isinstance(type, pa.BaseExtensionType):
         return _extension_texts(array)
     if pat.is_dictionary(type):
-        entries = [*json_texts(array.dictionary), "null"]
-        indices = array.indices.fill_null(len(entries) - 1) if array.indices.null_count else array.indices
-        return [entries[index] for index in indices.to_pylist()]
+        entries = json_texts(array.dictionary)
+        return ["null" if index is None else entries[index] for index in array.indices.to_pylist()]
     if pat.is_run_end_encoded(type):
         return json_texts(pc.run_end_decode(array))
     if pat.is_null(type):
@@ -179,8 +234,39 @@ def _instant_texts(array: pa.Array) -> list[str]:
     """Instants as ISO 8601 with ``Z``; a column's zone is how it was meant to be shown, not another instant."""
     type = array.type
     unit = type.unit if pat.is_timestamp(type) else "s" if pat.is_date32(type) else "ms"
-    texts = pc.strftime(array.cast(pa.timestamp(unit)), format="%Y-%m-%dT%H:%M:%SZ")
-    return [text if text == "null" else f'"{text}"' for text in _or_null(texts)]
+    instants = array.cast(pa.timestamp(unit))
+    numbers = instants.cast(pa.int64())
+    bounds = pc.min_max(numbers).as_py()
+    in_second = _PER_SECOND[unit]
+    if bounds["min"] is None or _FIRST_SECOND * in_second <= bounds["min"] <= bounds["max"] < _LAST_SECOND * in_second:
+        texts = _or_null(pc.strftime(instants, format="%Y-%m-%dT%H:%M:%SZ"))
+    else:  # strftime counts years in 16 bits
+        texts = ["null" if number is None else _instant_text(number, in_second) for number in numbers.to_pylist()]
+    return [text if text == "null" else f'"{text}"' for text in texts]
+
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_800
+"""The years 0 to 9999, which have four digits."""
+
+
+def _instant_text(number: int, in_second: int) -> str:
+    """An instant of any year; one without four digits has a sign and at least six, as in JavaScript.
+
+    Example:
+        >>> _instant_text(-62_167_219_201, 1)
+        '-000001-12-31T23:59:59Z'
+    """
+    seconds, fraction = divmod(number, in_second)
+    days, second = divmod(seconds, 86_400)
+    # The Gregorian calendar repeats every 400 years, which are 146,097 days; datetime knows one such cycle.
+    cycles, day = divmod(days, 146_097)
+    date = datetime.date(1970, 1, 1) + datetime.timedelta(day)
+    year = date.year + 400 * cycles
+    shown = f"{year:04}" if 0 <= year <= 9999 else f"{year:+07}"
+    digits = f".{fraction:0{len(str(in_second)) - 1}}" if in_second > 1 else ""
+    time = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    return f"{shown}-{date.month:02}-{date.day:02}T{time}{digits}Z"
 
 
 def _struct_texts(array: pa.StructArray) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fastfilter.corpus.formats import Format
 from fastfilter.corpus.json_lines import LineColumns, project
-from fastfilter.corpus.json_text import check_json_type, json_rows
+from fastfilter.corpus.json_text import check_json_columns, json_rows
 from fastfilter.corpus.lines import lines_of
 from fastfilter.corpus.reader import Piece
 from fastfilter.corpus.scan import Scan
@@ -39,8 +39,8 @@ class JsonLines:
         self._options = scan.options
         self._missing = scan.columns_missing
         for schema in scan.schemas:
-            for field in schema or ():
-                check_json_type(field.type, field.name)
+            if schema is not None:
+                check_json_columns(schema, self._options.metadata)
 
     def texts(self, piece: Piece) -> Iterator[Any]:
         """The piece as bytes, in parts."""
@@ -81,7 +81,9 @@ def write_file(scan: Scan, path: str) -> None:
         elif None in scan.schemas:
             _write_by_way_of_spool(scan, path, temporary, format, compression)
         else:
-            schemas = [(file.path, schema) for file, schema in zip(scan.files, scan.schemas, strict=True) if schema]
+            schemas = [
+                (file.path, schema) for file, schema in zip(scan.files, scan.schemas, strict=True) if schema is not None
+            ]
             schema = unified_schema(schemas)
             with open_column_writer(temporary, path, schema, format, compression) as writer:
                 for piece in scan.matches():
@@ -101,6 +103,8 @@ def _write_by_way_of_spool(scan: Scan, path: str, temporary: str, format: Format
             for file, schema in zip(scan.files, scan.schemas, strict=True)
         ]
         schema = unified_schema(schemas)
+        if not schema.names and not scan.rows_out:  # so that it can be read again with the same filter
+            schema = pa.schema([(name, scan.declared.get(name, pa.string())) for name in scan.columns_tested])
         with open_column_writer(temporary, path, schema, format, compression) as writer:
             spool.seek(0)
             _write_spooled(spool, line_columns, schema, writer)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.types as pat
 
 from fastfilter.corpus.formats import Format
 from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import DataError
-from fastfilter.runtime.selection import select_rows
+from fastfilter.runtime.selection import mask_flags, select_rows
 
-__all__ = ["PIECE_ROWS", "Piece", "Reader", "add_partitions"]
+__all__ = ["PIECE_ROWS", "Piece", "Reader", "add_partitions", "damaged"]
 
 PIECE_ROWS = 65_536
 """The most rows of a piece."""
@@ -53,7 +54,7 @@ class Piece:
 
     def filtered(self, mask: pa.BooleanArray) -> Piece:
         """The rows of a mask."""
-        kept = mask.to_numpy(zero_copy_only=False)
+        kept = mask_flags(mask)
         return dataclasses.replace(self, batch=select_rows(self.batch, mask), numbers=self.numbers[kept])
 
     def with_columns(self, names: Sequence[str]) -> Piece:
@@ -77,6 +78,7 @@ class Reader(abc.ABC):
 
     def __init__(self, file: InputFile, schema: pa.Schema, num_rows: int | None) -> None:
         names = set()
+        list(_all_names(schema))  # in a damaged file one may be no UTF-8, which is an error wherever it is looked at
         for name in schema.names:
             if name in names:
                 raise DataError(f"{file.path}: it has two columns named {name!r}")
@@ -109,8 +111,10 @@ class Reader(abc.ABC):
                     numbers = np.arange(first_row, first_row + part.num_rows, dtype=np.int64)
                     first_row += part.num_rows
                     yield Piece(_with_partitions(part, names, partitions), self.file, numbers, bytes_done)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OSError) as error:
-            raise self._damaged(error) from error
+        except DataError:
+            raise
+        except Exception as error:  # there is no end to what pyarrow raises for damaged files
+            raise self._damaged(error, first_row) from error
 
     def close(self) -> None:  # noqa: B027 - a reader may have nothing to let go of
         """Lets go of the file."""
@@ -121,12 +125,19 @@ class Reader(abc.ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _damaged(self, error: Exception) -> DataError:
-        return DataError(f"{self.file.path}: {error}")
+    def _damaged(self, error: Exception, row: int) -> DataError:
+        """The error in the words of the user; ``row`` is the first that could not be read."""
+        return damaged(self.file, error, row)
 
     @abc.abstractmethod
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Batches with at least these columns of the file, and how many of its bytes are read."""
+
+
+def damaged(file: InputFile, error: Exception, row: int = 1) -> DataError:
+    """What pyarrow says of a file that cannot be read, with the file's name, and the first row that cannot."""
+    text = str(error) if isinstance(error, pa.ArrowException | OSError) else f"{type(error).__name__}: {error}"
+    return DataError(f"{file.path}: {f'after row {row - 1}: ' if row > 1 else ''}{text}")
 
 
 def add_partitions(file: InputFile, schema: pa.Schema) -> pa.Schema:
@@ -136,6 +147,14 @@ def add_partitions(file: InputFile, schema: pa.Schema) -> pa.Schema:
             raise DataError(f"{file.path}: the column {name!r} is in the file, and its folders give it as well")
         schema = schema.append(pa.field(name, pa.string()))
     return schema
+
+
+def _all_names(fields: Iterable[pa.Field]) -> Iterator[str]:
+    """The names of fields and of all fields in them."""
+    for field in fields:
+        yield field.name
+        type = field.type.value_type if pat.is_dictionary(field.type) else field.type
+        yield from _all_names(type.field(number) for number in range(type.num_fields))
 
 
 def _with_partitions(batch: pa.RecordBatch, names: list[str], partitions: dict[str, str | None]) -> pa.RecordBatch:

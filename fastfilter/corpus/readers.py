@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.types as pat
 
 from fastfilter.corpus.byte_source import ByteSource
 from fastfilter.corpus.csv_reader import CsvReader
 from fastfilter.corpus.formats import Format
 from fastfilter.corpus.lines import LINE_SCHEMA, read_lines
-from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader
-from fastfilter.corpus.sources import STANDARD_INPUT, InputFile
+from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader, damaged
+from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import DataError
 
 __all__ = ["open_reader"]
@@ -40,11 +42,13 @@ def open_reader(file: InputFile, csv_types: Mapping[str, pa.DataType]) -> Reader
             return ParquetReader(file)
         if file.format is Format.JSONL:
             return LineReader(file)
-        if file.path != STANDARD_INPUT and file.compression is None and _is_arrow_file(file.path):
+        if not file.is_stream and file.compression is None and _is_arrow_file(file.path):
             return ArrowFileReader(file)
         return ArrowStreamReader(file)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{file.path}: {error}") from error
+    except DataError:
+        raise
+    except Exception as error:  # there is no end to what pyarrow raises for damaged files
+        raise damaged(file, error) from error
 
 
 def _is_arrow_file(path: str) -> bool:
@@ -56,19 +60,22 @@ class ParquetReader(Reader):
     """Parquet, by pages: what is in memory is a few batches and a buffer for each column, however large the file is."""
 
     def __init__(self, file: InputFile) -> None:
+        self._opened = pa.OSFile(os.fsencode(file.path))
         # A buffer size makes pyarrow read column chunks in pieces of it, not whole.
-        self._parquet = pq.ParquetFile(file.path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+        self._parquet = pq.ParquetFile(self._opened, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         super().__init__(file, self._parquet.schema_arrow, self._parquet.metadata.num_rows)
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         num_bytes, num_rows = self.file.num_bytes, self.num_rows or 1
         rows_done = 0
         for batch in self._parquet.iter_batches(self._batch_rows(), columns=columns):
+            _validate(batch)  # pyarrow does not look whether Parquet's texts are UTF-8
             rows_done += batch.num_rows
             yield batch, num_bytes * rows_done // num_rows
 
     def close(self) -> None:
         self._parquet.close()
+        self._opened.close()
         pa.default_memory_pool().release_unused()
 
     def _batch_rows(self) -> int:
@@ -83,7 +90,7 @@ class ArrowFileReader(Reader):
     """Arrow IPC file: mapped into memory, so that only what is looked at is read."""
 
     def __init__(self, file: InputFile) -> None:
-        self._mapped = pa.memory_map(file.path)
+        self._mapped = pa.memory_map(os.fsencode(file.path))
         super().__init__(file, pa.ipc.open_file(self._mapped).schema, None)
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -91,7 +98,7 @@ class ArrowFileReader(Reader):
         num_batches = reader.num_record_batches
         for number in range(num_batches):
             batch = reader.get_batch(number)
-            batch.validate()
+            _validate(batch)
             yield batch, self.file.num_bytes * (number + 1) // num_batches
 
     def close(self) -> None:
@@ -108,7 +115,7 @@ class ArrowStreamReader(Reader):
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         for batch in self._reader:
-            batch.validate()
+            _validate(batch)
             yield batch, self._stream.position()
 
     def close(self) -> None:
@@ -127,17 +134,33 @@ class LineReader(Reader):
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         """The lines that are not blank; ``columns`` has no meaning here."""
+        last_line = 0
         try:
             for batch, numbers in read_lines(self._stream, _LINE_BLOCK_BYTES):
+                last_line = int(numbers[-1])
                 yield Piece(batch, self.file, numbers, self._stream.position())
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from error
+            where = f"after line {last_line}: " if last_line else ""
+            raise DataError(f"{self.file.path}: {where}{error}") from error
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         raise AssertionError("pieces() does it")
 
     def close(self) -> None:
         self._stream.close()
+
+
+def _validate(batch: pa.RecordBatch) -> None:
+    """Looks at every value: one damaged offset that leads out of its buffer would be followed.
+
+    Raises:
+        pa.ArrowInvalid: names the column.
+    """
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            array.validate(full=not pat.is_date64(array.type))  # instants within a day are read as what they are
+        except pa.ArrowInvalid as error:
+            raise pa.ArrowInvalid(f"column {name!r}: {error}") from error
 
 
 def _only(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:

@@ -18,9 +18,10 @@ from fastfilter.corpus.lines import LINE_COLUMN
 from fastfilter.corpus.reader import Piece, Reader
 from fastfilter.corpus.readers import open_reader
 from fastfilter.corpus.schemas import declared_types
-from fastfilter.corpus.sources import STANDARD_INPUT, InputFile
+from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
+from fastfilter.runtime.selection import mask_flags
 
 __all__ = ["Scan", "ScanOptions"]
 
@@ -91,12 +92,22 @@ class Scan:
             if not reader.is_lines:
                 self._columns_read(reader)
             num_rows.append(reader.num_rows)
-            if file.path == STANDARD_INPUT:
+            if file.is_stream:
                 self._kept_open[file.path] = reader
             else:
                 reader.close()
         counts = [count for count in num_rows if count is not None]
         self.num_rows = sum(counts) if len(counts) == len(num_rows) else None
+
+    @property
+    def columns_tested(self) -> list[str]:
+        """The columns that the filter asks for, whether or not there are any."""
+        options = self.options
+        names = [
+            options.metadata if use.field.role is Role.METADATA else options.fields.get(use.field.name, use.field.name)
+            for use in self._filter.program.fields
+        ]
+        return list(dict.fromkeys(names))
 
     def matches(self) -> Iterator[Piece]:
         """The rows that match, with the columns of the output; of JSONL, the whole lines. Pieces are never empty.
@@ -117,7 +128,8 @@ class Scan:
 
     def explain(self) -> str:
         """What the filter means and how it runs on the first file."""
-        with self._open(self.files[0]) as reader:
+        file = self.files[0]
+        with self._kept_open.pop(file.path, None) or self._open(file) as reader:
             return (self._line_filter if reader.is_lines else self._filter).explain(reader.schema)
 
     def _masked(self, with_output: bool) -> Iterator[tuple[Piece, pa.BooleanArray]]:
@@ -153,7 +165,10 @@ class Scan:
                     raise DataError(f"{self.options.metadata!r} is neither an object nor null", row)
             return mask
         except DataError as error:
-            raise DataError(f"{piece.place(error.row)}: {error.message}") from error
+            message = error.message
+            if piece.is_lines:
+                message = message.replace(f"the text in column {LINE_COLUMN!r}", "the line")
+            raise DataError(f"{piece.place(error.row)}: {message}") from error
 
     def _open(self, file: InputFile) -> Reader:
         return open_reader(file, self._csv_types)
@@ -188,7 +203,7 @@ class Scan:
 
 def _cut(piece: Piece, mask: pa.BooleanArray, limit: int) -> tuple[Piece, pa.BooleanArray]:
     """The rows up to the one with which the limit is reached."""
-    matching = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+    matching = np.flatnonzero(mask_flags(mask))
     num_rows = int(matching[limit - 1]) + 1 if limit else 0
     return piece.first(num_rows), mask.slice(0, num_rows)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import urllib.parse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from fastfilter.corpus.formats import Format, detect_format, known_endings
+from fastfilter.corpus.formats import Format, UsageError, detect_format, known_endings
 from fastfilter.errors import DataError
 
 __all__ = ["STANDARD_INPUT", "InputFile", "find_files"]
@@ -26,23 +27,26 @@ class InputFile:
         format: what it holds.
         compression: pyarrow's name of the compression around it, or None.
         partitions: columns that the names of its folders give (``year=2026``), as text; None is null.
+        is_stream: whether it is a pipe or a device, or standard input: read from its start to its end, once.
     """
 
     path: str
     format: Format
     compression: str | None = None
     partitions: dict[str, str | None] = field(default_factory=dict)
+    is_stream: bool = False
 
     @property
     def num_bytes(self) -> int:
         """The size of the file, 0 where it is not known."""
-        return 0 if self.path == STANDARD_INPUT else os.path.getsize(self.path)
+        return 0 if self.is_stream else os.path.getsize(self.path)
 
 
 def find_files(sources: Iterable[str], format: Format | None = None) -> list[InputFile]:
     """The files that the sources name, those of a folder or glob in the order of their names.
 
-    Folders are read with all folders in them; names that begin with ``.`` or ``_`` are passed over there.
+    Folders, also those that a glob matches, are read with all folders in them; names that begin with ``.`` or ``_`` are
+    passed over there. A file that a glob or a folder holds under several names is read once.
 
     Args:
         sources: files, folders, globs, or ``-``.
@@ -50,32 +54,34 @@ def find_files(sources: Iterable[str], format: Format | None = None) -> list[Inp
 
     Raises:
         DataError: a source is not there or names no file, or a file's ending is unknown.
+        UsageError: a stream is named twice, or is to be read as a format that only a file can have.
     """
     files = [file for source in sources for file in _files_of(source, format)]
-    if sum(file.path == STANDARD_INPUT for file in files) > 1:
-        raise DataError("standard input can be read once only")
+    streams = [file.path for file in files if file.is_stream]
+    for path in streams:
+        if streams.count(path) > 1:
+            raise UsageError(f"{'standard input' if path == STANDARD_INPUT else path}: can be read once only")
     return files
 
 
 def _files_of(source: str, format: Format | None) -> Iterator[InputFile]:
     if source == STANDARD_INPUT:
-        if format not in (None, Format.JSONL, Format.ARROW_STREAM):
-            raise DataError(f"{format.value} cannot be read from standard input; jsonl and arrows can")
-        yield InputFile(source, format or Format.JSONL)
+        yield _stream(source, "standard input", format, None)
     elif os.path.isdir(source):
-        yield from _files_in(source, source, format)
-    elif os.path.exists(source):
+        paths = _files_in(source)
+        if not paths:
+            raise DataError(f"{source}: there is no file in this folder")
+        yield from _sorted_files(paths, source, format)
+    elif os.path.lexists(source):
         yield _input_file(source, {}, format)
     elif glob.has_magic(source):
-        found = sorted(glob.glob(source, recursive=True))
+        found = glob.glob(source, recursive=True)
         if not found:
             raise DataError(f"{source}: no file matches this glob")
-        fixed = _fixed_folder(source)
-        for path in found:
-            if not os.path.isdir(path):
-                yield _input_file(path, _partitions(os.path.relpath(path, fixed or "."), path), format)
-            elif os.path.basename(source.rstrip(os.sep)) != "**":  # `**` names the files in its folders itself
-                yield from _files_in(path, fixed or ".", format)
+        paths = [path for match in found for path in (_files_in(match) if os.path.isdir(match) else [match])]
+        if not paths:
+            raise DataError(f"{source}: there is no file in the folders that match this glob")
+        yield from _sorted_files(paths, _fixed_folder(source) or ".", format)
     else:
         raise DataError(f"{source}: no such file or folder")
 
@@ -88,8 +94,8 @@ def _fixed_folder(pattern: str) -> str:
     return folder
 
 
-def _files_in(folder: str, root: str, format: Format | None) -> Iterator[InputFile]:
-    """The files in a folder and in those below it; partitions are named by the folders below ``root``."""
+def _files_in(folder: str) -> list[str]:
+    """The files in a folder and in those below it."""
     found: list[str] = []
     visited: set[str] = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
@@ -100,10 +106,17 @@ def _files_in(folder: str, root: str, format: Format | None) -> Iterator[InputFi
         visited.add(real)
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         found.extend(os.path.join(parent, name) for name in names if not name.startswith((".", "_")))
-    if not found:
-        raise DataError(f"{folder}: there is no file in this folder")
-    for path in sorted(found, key=lambda path: path.split(os.sep)):
-        yield _input_file(path, _partitions(os.path.relpath(path, root), path), format)
+    return found
+
+
+def _sorted_files(paths: list[str], root: str, format: Format | None) -> Iterator[InputFile]:
+    """The files in the order of their names, each once; partitions are named by the folders below ``root``."""
+    seen: set[str] = set()
+    for path in sorted(paths, key=lambda path: path.split(os.sep)):
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            yield _input_file(path, _partitions(os.path.relpath(path, root), path), format)
 
 
 def _partitions(relative: str, path: str) -> dict[str, str | None]:
@@ -120,9 +133,22 @@ def _partitions(relative: str, path: str) -> dict[str, str | None]:
 
 
 def _input_file(path: str, partitions: dict[str, str | None], format: Format | None) -> InputFile:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:  # a link to nothing, or no permission
+        what = "is a link to a file that is not there" if os.path.islink(path) else error.strerror
+        raise DataError(f"{path}: {what}") from error
     detected = detect_format(path, format)
+    if not stat.S_ISREG(mode) or (detected is None and path.startswith("/dev/")):  # as /dev/stdin, whatever it is
+        return _stream(path, "a pipe", *(detected or (format, None)))
     if detected is None:
         raise DataError(
             f"{path}: the ending of its name is not one of {known_endings()}; --input-format can say what it holds"
         )
     return InputFile(path, *detected, partitions)
+
+
+def _stream(path: str, what: str, format: Format | None, compression: str | None) -> InputFile:
+    if format not in (None, Format.JSONL, Format.ARROW_STREAM):
+        raise UsageError(f"{path}: {format.value} cannot be read from {what}, only from a file; jsonl and arrows can")
+    return InputFile(path, format or Format.JSONL, compression, is_stream=True)

@@ -12,16 +12,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
 from fastfilter.corpus.formats import Format, UsageError, detect_format, known_endings
 from fastfilter.corpus.json_text import check_json_type, json_texts
-from fastfilter.corpus.schemas import conform, without_run_ends
+from fastfilter.corpus.schemas import arrow_file_schema, conform, parquet_schema
 from fastfilter.corpus.sources import InputFile
+from fastfilter.errors import DataError
 
-__all__ = ["ColumnWriter", "check_output", "open_byte_stream", "open_column_writer", "put_into_place"]
+__all__ = [
+    "ColumnWriter",
+    "check_is_no_source",
+    "check_output",
+    "open_byte_stream",
+    "open_column_writer",
+    "put_into_place",
+]
 
 _ROW_GROUP_BYTES = 64 << 20
 _ROW_GROUP_ROWS = 1 << 20
@@ -33,7 +42,10 @@ def check_output(path: str, files: Sequence[InputFile]) -> tuple[Format, str | N
     Raises:
         UsageError: its ending is unknown, its folder is not there, or it is a source or a folder.
     """
-    detected = detect_format(path)
+    try:
+        detected = detect_format(path)
+    except DataError as error:
+        raise UsageError(error.message) from None
     if detected is None:
         raise UsageError(f"{path}: the ending of its name is not one of {known_endings()}")
     if os.path.isdir(path):
@@ -42,10 +54,19 @@ def check_output(path: str, files: Sequence[InputFile]) -> tuple[Format, str | N
     if not os.path.isdir(folder):
         raise UsageError(f"{path}: there is no folder {folder}")
     if os.path.exists(path):
-        for file in files:
-            if os.path.exists(file.path) and os.path.samefile(file.path, path):
-                raise UsageError(f"{path}: is one of the sources; it would be read and overwritten at once")
+        check_is_no_source(os.stat(path), path, files)
     return detected
+
+
+def check_is_no_source(output: os.stat_result, name: str, files: Sequence[InputFile]) -> None:
+    """Refuses an output that is one of the files that are read.
+
+    Raises:
+        UsageError: it is.
+    """
+    for file in files:
+        if not file.is_stream and os.path.samestat(output, os.stat(file.path)):
+            raise UsageError(f"{name}: is one of the sources; it would be read and written at once")
 
 
 @contextlib.contextmanager
@@ -54,18 +75,28 @@ def put_into_place(path: str) -> Iterator[str]:
 
     On leaving, the file is flushed to the disk and replaces what was at ``path``; if an exception (also an interrupt)
     leaves, it is removed and what was there stays as it was.
+
+    Raises:
+        UsageError: the file cannot be written.
     """
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+    try:
+        # A name may have 255 bytes, and a character four of them.
+        handle, temporary = tempfile.mkstemp(prefix=f".{name[:40]}.", suffix=".part", dir=folder)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
     try:
         os.fchmod(handle, _mode_of(target))
         yield temporary
         os.fsync(handle)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError | pa.ArrowException):
+            text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise UsageError(f"{path}: {text.replace(temporary, path)}") from error
         raise
     finally:
         os.close(handle)
@@ -82,7 +113,7 @@ def _mode_of(path: str) -> int:
 
 def open_byte_stream(path: str, compression: str | None) -> Any:
     """A stream to write bytes to, compressed on their way; a context manager."""
-    file = pa.OSFile(path, "wb")
+    file = pa.OSFile(os.fsencode(path), "wb")
     return file if compression is None else pa.CompressedOutputStream(file, compression)
 
 
@@ -125,7 +156,7 @@ def open_column_writer(
     """
     try:
         if format is Format.PARQUET:
-            return _ParquetWriter(path, name, without_run_ends(schema))
+            return _ParquetWriter(path, name, parquet_schema(schema))
         if format is Format.CSV:
             return _CsvWriter(path, schema, compression)
         return _ArrowWriter(path, name, schema, format, compression)
@@ -139,7 +170,8 @@ class _ParquetWriter(ColumnWriter):
     def __init__(self, path: str, name: str, schema: pa.Schema) -> None:
         self._schema = schema
         self._name = name
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._stream = open_byte_stream(path, None)
+        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
         self._pending: list[pa.RecordBatch] = []
         self._pending_bytes = 0
         self._pending_rows = 0
@@ -163,6 +195,7 @@ class _ParquetWriter(ColumnWriter):
             self._flush()
         finally:
             self._writer.close()
+            self._stream.close()
 
 
 class _ArrowWriter(ColumnWriter):
@@ -172,31 +205,31 @@ class _ArrowWriter(ColumnWriter):
         self._name = name
         self._stream = open_byte_stream(path, compression)
         self._is_file = format is Format.ARROW
-        self._schema = _with_wide_indices(schema) if self._is_file else schema
+        self._schema = arrow_file_schema(schema) if self._is_file else schema
         open_writer = pa.ipc.new_file if self._is_file else pa.ipc.new_stream
         options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
         self._writer = open_writer(self._stream, self._schema, options=options)
-        self._dictionaries: dict[str, pa.DictionaryArray] = {}
+        self._dictionaries: dict[str, pa.Array] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
         batch = conform(batch, self._schema, self._name)
-        if self._is_file:
-            batch = pa.record_batch(
-                [self._grown(name, array) for name, array in zip(batch.schema.names, batch.columns, strict=True)],
-                schema=batch.schema,
-            )
         try:
+            if self._is_file and self._schema.names:
+                batch = pa.record_batch(
+                    [self._grown(name, array) for name, array in zip(batch.schema.names, batch.columns, strict=True)],
+                    schema=batch.schema,
+                )
             self._writer.write_batch(batch)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise UsageError(f"{self._name}: {error} (.arrows and .parquet have no such limit)") from error
 
     def _grown(self, name: str, array: pa.Array) -> pa.Array:
         if not pat.is_dictionary(array.type):
             return array
         before = self._dictionaries.get(name)
-        if before is not None and not before.dictionary.equals(array.dictionary):
-            array = pa.chunked_array([before, array]).unify_dictionaries().chunk(1)
-        self._dictionaries[name] = array.slice(0, 0)
+        if before is not None and not before.equals(array.dictionary):
+            array = _with_dictionary_grown(array, before)
+        self._dictionaries[name] = array.dictionary
         return array
 
     def close(self) -> None:
@@ -206,13 +239,17 @@ class _ArrowWriter(ColumnWriter):
             self._stream.close()
 
 
-def _with_wide_indices(schema: pa.Schema) -> pa.Schema:
-    """Dictionaries of several batches together may have more entries than their indices can count."""
-    for number, field in enumerate(schema):
-        type = field.type
-        if pat.is_dictionary(type) and type.index_type.bit_width < 32:
-            schema = schema.set(number, field.with_type(pa.dictionary(pa.int32(), type.value_type, type.ordered)))
-    return schema
+def _with_dictionary_grown(array: pa.DictionaryArray, before: pa.Array) -> pa.DictionaryArray:
+    """The array with a dictionary that begins with all of ``before``. (pyarrow unifies none that hold null.)"""
+    type = array.type
+    entries = array.dictionary
+    places = pc.index_in(entries, before)
+    is_new = places.is_null()
+    first_new = pc.subtract(pc.cumulative_sum(is_new.cast(pa.int32())), 1)
+    places = pc.if_else(is_new, pc.add(first_new, len(before)), places)
+    dictionary = pa.concat_arrays([before, entries.filter(is_new)])
+    indices = places.take(array.indices).cast(type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=type.ordered)
 
 
 class _CsvWriter(ColumnWriter):

@@ -5,7 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.types as pat
 
-__all__ = ["is_instant", "is_json", "is_list", "is_number", "is_string", "is_uuid", "unsupported_part", "value_type"]
+__all__ = [
+    "MAX_LEVELS",
+    "field_indices",
+    "is_instant",
+    "is_json",
+    "is_list",
+    "is_number",
+    "is_string",
+    "is_uuid",
+    "unsupported_part",
+    "value_type",
+]
 
 
 def value_type(type: pa.DataType) -> pa.DataType:
@@ -22,6 +33,14 @@ def value_type(type: pa.DataType) -> pa.DataType:
             type = type.storage_type
         else:
             return type
+
+
+def field_indices(parent: pa.Schema | pa.StructType, name: str) -> list[int]:
+    """The indices of a schema's columns or a struct's children of a name; a name that is no Unicode text has none."""
+    try:
+        return list(parent.get_all_field_indices(name))
+    except UnicodeEncodeError:
+        return []
 
 
 def is_json(type: pa.DataType) -> bool:
@@ -60,26 +79,38 @@ def is_list(type: pa.DataType) -> bool:
     )
 
 
-def unsupported_part(type: pa.DataType, whole: bool) -> pa.DataType | None:
+MAX_LEVELS = 100
+"""How deep the type of a column may nest down to a value that is read; the native views go a little deeper."""
+
+
+def unsupported_part(type: pa.DataType, whole: bool, levels: int = MAX_LEVELS) -> pa.DataType | None:
     """The first part of a type that no condition can read, or None.
 
     Args:
         type: the type of a field's values.
-        whole: whether a condition reads an OBJECT as a whole, children and all, rather than as one opaque value.
+        whole: whether a condition reads an OBJECT as a whole, children and all, rather than as one opaque value. Its
+            children must then have names of their own, which the Arrow C data interface can carry.
+        levels: how deep the type may nest.
     """
-    pending = [type]
+    pending = [(type, 0)]
     while pending:
-        part = value_type(pending.pop())
+        part, level = pending.pop()
+        part = value_type(part)
+        if level >= levels:
+            return part
         if is_list(part):
-            pending.append(part.value_type)
+            pending.append((part.value_type, level + 1))
         elif pat.is_struct(part):
             if whole:
-                pending.extend(child.type for child in part.fields)
+                names = [child.name for child in part.fields]
+                if len(set(names)) < len(names) or any("\0" in name for name in names):
+                    return part
+                pending.extend((child.type, level + 1) for child in part.fields)
         elif pat.is_map(part):
             if whole:
                 if not is_string(value_type(part.key_type)):
                     return part
-                pending.append(part.item_type)
+                pending.append((part.item_type, level + 2))
         elif not (
             pat.is_null(part)
             or pat.is_boolean(part)

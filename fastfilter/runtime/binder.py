@@ -14,11 +14,20 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.types as pat
 
-from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
+from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text, not_timestamp
 from fastfilter.bytecode.opcodes import OPCODES, Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
 from fastfilter.errors import BindError, nearest_name
-from fastfilter.runtime.arrow_types import is_instant, is_json, is_list, is_string, unsupported_part, value_type
+from fastfilter.runtime.arrow_types import (
+    MAX_LEVELS,
+    field_indices,
+    is_instant,
+    is_json,
+    is_list,
+    is_string,
+    unsupported_part,
+    value_type,
+)
 from fastfilter.runtime.binding import Binding, JsonPath, MapKey, Source, Step, StructChild
 from fastfilter.values import Elements, Interval, ScalarSet, StringBound, parse_timestamp
 
@@ -59,7 +68,7 @@ def bind(program: Program, schema: pa.Schema, options: BindOptions) -> Binding:
         _check_type(program, use, source, schema)
     trusted = options.json == "trusted"
     strict = not trusted and (options.on_invalid_json == "error" or options.record_json is not None)
-    return Binding(_compare_instants(program, sources), sources, schema, strict, trusted)
+    return Binding(_compare_instants(program, sources, schema), sources, schema, strict, trusted)
 
 
 def _source(use: FieldUse, schema: pa.Schema, options: BindOptions) -> Source:
@@ -100,7 +109,7 @@ def _column_name(target: Field, options: BindOptions) -> str:
 
 def _column_index(schema: pa.Schema, name: str, target: Field) -> int | None:
     """Index of the column of a name, None if there is none; two are an error."""
-    indices = schema.get_all_field_indices(name)
+    indices = field_indices(schema, name)
     if len(indices) > 1:
         raise BindError(
             f"field {target.name!r} is ambiguous: the data has {len(indices)} columns named {name!r}",
@@ -152,7 +161,7 @@ def _descend(
         if not remaining:
             return tuple(steps), inner
         if pat.is_struct(inner):
-            indices = inner.get_all_field_indices(remaining[0])
+            indices = field_indices(inner, remaining[0])
             if len(indices) > 1:
                 raise BindError(
                     f"field {target.name!r} is ambiguous: a struct in column {column!r} has {len(indices)} children "
@@ -206,7 +215,7 @@ def _check_type(program: Program, use: FieldUse, source: Source, schema: pa.Sche
     assert source.type is not None
     field_index = program.fields.index(use)
     renders = any(step.opcode in _RENDERING and step.field == field_index for step in program.instructions)
-    part = unsupported_part(source.type, whole=renders)
+    part = unsupported_part(source.type, whole=renders, levels=MAX_LEVELS - len(source.steps))
     if part is not None:
         inside = "" if part == source.type else f" (because of the {part} in it)"
         raise BindError(
@@ -217,29 +226,36 @@ def _check_type(program: Program, use: FieldUse, source: Source, schema: pa.Sche
             type=str(column.type),
         )
     if use.not_timestamp is not None and _holds_instants(source.type):
-        raise BindError(
-            f"field {use.field.name!r} is compared with {use.not_timestamp}, but column {column.name!r} has type "
-            f'{column.type}: give a full ISO 8601 timestamp such as "2026-07-01T00:00:00Z"',
-            field=use.field.name,
-            column=column.name,
-            type=str(column.type),
-        )
+        raise _no_timestamp(use.field, use.not_timestamp, column)
+
+
+def _no_timestamp(target: Field, literal: str, column: pa.Field) -> BindError:
+    return BindError(
+        f"field {target.name!r} is compared with {literal}, but column {column.name!r} has type {column.type}: give a "
+        'full ISO 8601 timestamp such as "2026-07-01T00:00:00Z"',
+        field=target.name,
+        column=column.name,
+        type=str(column.type),
+    )
 
 
 def _holds_instants(type: pa.DataType) -> bool:
     return is_instant(type) or (is_list(type) and is_instant(value_type(type.value_type)))
 
 
-def _compare_instants(program: Program, sources: Sequence[Source]) -> Program:
+def _compare_instants(program: Program, sources: Sequence[Source], schema: pa.Schema) -> Program:
     """The program with every test of strings on a TIMESTAMP column turned into one of instants."""
     instructions = list(program.instructions)
     constants = list(program.constants)
     for position, instruction in enumerate(instructions):
         if OPCODES[instruction.opcode].constant is None:
             continue
-        type = sources[instruction.field].type
-        if type is None or not _holds_instants(type):
+        source = sources[instruction.field]
+        if source.column is None or source.type is None or not _holds_instants(source.type):
             continue
+        literal = not_timestamp(instruction.opcode, constants[instruction.argument])
+        if literal is not None:  # of a program whose table of fields does not say so
+            raise _no_timestamp(program.fields[instruction.field].field, literal, schema.field(source.column))
         changed = _instant_test(instruction, constants[instruction.argument])
         if changed is not None:
             opcode, constant, elements = changed
@@ -270,7 +286,7 @@ def _instant_test(instruction: Instruction, constant: Constant) -> tuple[Opcode,
 
 
 def _instants(texts: Sequence[str]) -> tuple[int, ...]:
-    """The instants of timestamps; all of them are (FieldUse.not_timestamp says so before this is asked)."""
+    """The instants of texts, all of which are timestamps (not_timestamp was asked before)."""
     return tuple(sorted({instant for text in texts if (instant := parse_timestamp(text)) is not None}))
 
 

@@ -1,18 +1,16 @@
-"""From a machine and batches to rows: batches into ranges, ranges onto threads, bits into masks, numbers and counts."""
+"""From a machine and a batch to the bits of its matching rows: the batch into ranges, the ranges onto threads."""
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from fastfilter.errors import DataError
 from fastfilter.runtime.vm import Attached, Machine
 
-__all__ = ["MORSEL_ROWS", "bits_to_array", "bits_to_indices", "count_bits", "default_threads", "evaluate", "shifted"]
+__all__ = ["MORSEL_ROWS", "default_threads", "evaluate", "shifted"]
 
 MORSEL_ROWS = 4096
 """Rows evaluated together: a register is then 512 bytes, and what a morsel reads of a few columns stays in cache."""
@@ -75,19 +73,3 @@ def _run_on_threads(attached: Attached, num_rows: int, out: bytearray, morsel_ro
 def shifted(error: DataError, first_row: int) -> DataError:
     """The error with its row counted from the start of the data rather than of the batch, whose first row is given."""
     return error if error.row is None else DataError(error.message, error.row + first_row)
-
-
-def bits_to_array(bits: bytearray, num_rows: int) -> pa.BooleanArray:
-    """The bits as an Arrow array without nulls; no copy."""
-    return pa.Array.from_buffers(pa.bool_(), num_rows, [None, pa.py_buffer(bits)], 0)
-
-
-def bits_to_indices(bits: bytearray, num_rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The numbers of the set bits, ascending."""
-    flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=num_rows, bitorder="little")
-    return np.flatnonzero(flags.view(np.bool_)).astype(np.int64, copy=False)
-
-
-def count_bits(bits: bytearray) -> int:
-    """How many bits are set."""
-    return int.from_bytes(bits, "little").bit_count()

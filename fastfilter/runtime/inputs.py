@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from fastfilter.runtime.selection import select_rows, take_rows
+from fastfilter.runtime.selection import mask_flags, select_rows, take_rows
 
 __all__ = ["Input", "open_input"]
 
@@ -71,6 +72,8 @@ def _imported(importer: Callable[[Any], Any], data: Any) -> Any:
     try:
         return importer(data)
     except pa.ArrowInvalid as error:
+        if "non-struct" not in str(error):
+            raise
         kind = f"{type(data).__module__}.{type(data).__qualname__}"
         raise TypeError(f"data of type {kind} holds no rows of named columns: {error}") from None
 
@@ -104,7 +107,7 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
         elif isinstance(column, pa.Array):
             array = column
         else:
-            array = pa.array(column)
+            array = _array_of(name, column)
         arrays[name] = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
@@ -112,10 +115,28 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
     batch = pa.record_batch(arrays)
 
     def select(mask: Mask) -> dict[str, Any]:
-        kept = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
+        assert isinstance(mask, pa.BooleanArray)  # of one batch
+        kept = np.flatnonzero(mask_flags(mask)).astype(np.int64)
         return {name: _take(column, arrays[name], kept) for name, column in columns.items()}
 
     return Input(batch.schema, iter((batch,)), True, False, select)
+
+
+def _array_of(name: str, column: Any) -> Any:
+    """A column that is no Arrow array yet. Dicts become JSON values: a key that is absent is missing, not null."""
+    if isinstance(column, list | tuple) and any(isinstance(value, Mapping) for value in column):
+        try:
+            texts = [None if value is None else json.dumps(value, allow_nan=False) for value in column]
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(
+                f"column {name!r} holds dicts that are no JSON ({error}): give JSON text or an Arrow array, or use "
+                "select() on records"
+            ) from None
+        return pa.ExtensionArray.from_storage(pa.json_(), pa.array(texts, pa.string()))
+    try:
+        return pa.array(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"column {name!r} cannot be read as one Arrow array: {error}") from None
 
 
 def _take(column: Any, array: pa.Array, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Any:

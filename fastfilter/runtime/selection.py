@@ -11,9 +11,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
-__all__ = ["select_rows", "take_rows"]
+__all__ = ["mask_flags", "select_rows", "take_rows"]
 
 Rows = npt.NDArray[np.int64]
+
+
+def mask_flags(mask: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+    """A mask without nulls as numpy booleans. (pyarrow's own ``to_numpy`` would import pandas to make them.)
+
+    Example:
+        >>> mask_flags(pa.array([True, False, True]).slice(1)).tolist()
+        [False, True]
+    """
+    if not len(mask):
+        return np.zeros(0, np.bool_)
+    bits = np.frombuffer(mask.buffers()[1], np.uint8)
+    flags = np.unpackbits(bits, count=mask.offset + len(mask), bitorder="little")
+    return flags[mask.offset :].view(np.bool_)
 
 
 def select_rows(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
@@ -26,7 +40,7 @@ def select_rows(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
     """
     if all(_is_plain(field.type) for field in batch.schema):
         return batch.filter(mask)
-    rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
+    rows = np.flatnonzero(mask_flags(mask)).astype(np.int64)
     return pa.record_batch([take_rows(array, rows) for array in batch.columns], schema=batch.schema)
 
 
@@ -88,7 +102,7 @@ def _take_lists(array: Any, rows: Rows, missing: pa.BooleanArray | None) -> pa.A
         else:
             lengths = offsets[rows + 1] - starts
         if missing is not None:
-            lengths[missing.to_numpy(zero_copy_only=False)] = 0
+            lengths[mask_flags(missing)] = 0
     ends = np.cumsum(lengths)
     inner = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths) + np.repeat(starts, lengths)
     new_offsets = np.concatenate(([0], ends))

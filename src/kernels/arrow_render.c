@@ -3,6 +3,7 @@
 
 #include "fastfilter/arrow.h"
 #include "fastfilter/text.h"
+#include "fastfilter/utf8.h"
 
 static bool append_text(ff_buffer *out, const char *text) {
     return ff_buffer_append(out, text, (int64_t)strlen(text));
@@ -14,10 +15,18 @@ static bool append_quoted(ff_buffer *out, ff_bytes text) {
     int64_t copied = 0;
     for (int64_t at = 0; at < text.length && good; at++) {
         uint8_t byte = text.data[at];
-        if (byte >= 0x20 && byte != '"' && byte != '\\') {
+        uint32_t code_point;
+        int length = byte < 0x80 ? 1 : ff_utf8_decode(text.data + at, text.data + text.length, &code_point);
+        if (byte >= 0x80 && length > 0 && !ff_is_surrogate(code_point)) {
+            at += length - 1;
             continue;
         }
-        char escape[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
+        if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\') {
+            continue;
+        }
+        /* A byte that is no UTF-8 becomes a lone surrogate, as Python's "surrogateescape" has it. */
+        bool stray = byte >= 0x80;
+        char escape[] = {'\\', 'u', stray ? 'd' : '0', stray ? 'c' : '0', digits[byte >> 4], digits[byte & 15]};
         good = ff_buffer_append(out, text.data + copied, at - copied) && ff_buffer_append(out, escape, 6);
         copied = at + 1;
     }

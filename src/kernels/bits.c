@@ -6,6 +6,13 @@
 uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits) {
     const uint8_t *from = bits + (offset >> 3);
     int shift = (int)(offset & 7);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (num_bits == 64) {
+        uint64_t whole;
+        memcpy(&whole, from, 8);
+        return shift == 0 ? whole : whole >> shift | (uint64_t)from[8] << (64 - shift);
+    }
+#endif
     int64_t num_bytes = (shift + num_bits + 7) >> 3; /* 1 to 9 */
     uint64_t word = 0;
     for (int64_t byte = 0; byte < num_bytes && byte < 8; byte++) {
@@ -19,6 +26,18 @@ uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits) {
 }
 
 void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if ((offset & 7) == 0) { /* whole bytes; a last one in part has none of its other bits set in the source */
+        int64_t whole = num_bits >> 3;
+        memcpy(destination + (offset >> 3), source, (size_t)whole);
+        offset += 8 * whole;
+        num_bits -= 8 * whole;
+        if (num_bits > 0) {
+            destination[offset >> 3] |= ((const uint8_t *)source)[whole];
+        }
+        return;
+    }
+#endif
     int shift = (int)(offset & 7);
     uint8_t *to = destination + (offset >> 3);
     for (int64_t done = 0; done < num_bits; done += 64) {
@@ -41,4 +60,24 @@ bool ff_any_bit(const uint64_t *rows, int64_t num_words) {
         any |= rows[word];
     }
     return any != 0;
+}
+
+static uint64_t next_word(const uint8_t *bits, int64_t num_bytes) {
+    return ff_load_bits(bits, 0, num_bytes < 8 ? 8 * num_bytes : 64);
+}
+
+int64_t ff_count_bits(const uint8_t *bits, int64_t num_bytes) {
+    int64_t total = 0;
+    for (int64_t at = 0; at < num_bytes; at += 8) {
+        total += __builtin_popcountll(next_word(bits + at, num_bytes - at));
+    }
+    return total;
+}
+
+void ff_bits_to_indices(const uint8_t *bits, int64_t num_bytes, int64_t first, int64_t *indices) {
+    for (int64_t at = 0; at < num_bytes; at += 8) {
+        for (uint64_t left = next_word(bits + at, num_bytes - at); left != 0; left &= left - 1) {
+            *indices++ = first + 8 * at + ff_first_bit(left);
+        }
+    }
 }

@@ -11,6 +11,7 @@ static bool fill(ff_string_set *set, const ff_bytes *strings, int32_t num_string
     for (uint64_t place = 0; place <= set->last_place; place++) {
         set->places[place].length = -1;
     }
+    memset(set->hashes, 0, (set->last_hash + 1) / 8);
     for (int32_t at = 0; at < num_strings; at++) {
         ff_bytes string = strings[at];
         ff_string_place own = {.length = string.length, .data = string.data};
@@ -18,8 +19,10 @@ static bool fill(ff_string_set *set, const ff_bytes *strings, int32_t num_string
         if (string.length > 8) {
             memcpy(&own.tail, string.data + string.length - 8, 8);
         }
-        uint64_t place = ff_string_hash(set, own.head, own.tail, own.length);
+        uint64_t hash = ff_string_hash(set, own.head, own.tail, own.length), bit = (hash >> 16) & set->last_hash;
+        uint64_t place = hash >> set->shift;
         int probes = 0;
+        set->hashes[bit >> 6] |= UINT64_C(1) << (bit & 63);
         while (set->places[place].length >= 0) {
             place = (place + 1) & set->last_place;
             if (++probes > LONGEST_PROBE) {
@@ -40,10 +43,13 @@ bool ff_string_set_new(ff_string_set *set, const ff_bytes *strings, int32_t num_
     }
     set->shift = 64 - bits;
     set->last_place = (UINT64_C(1) << bits) - 1;
-    set->places = malloc((size_t)(set->last_place + 1) * sizeof(ff_string_place));
+    set->last_hash = 16 * (set->last_place + 1) - 1;
+    size_t size = (size_t)(set->last_place + 1) * sizeof(ff_string_place);
+    set->places = malloc(size + (set->last_hash + 1) / 8);
     if (set->places == NULL) {
         return false;
     }
+    set->hashes = (uint64_t *)((char *)set->places + size);
     set->multiplier = UINT64_C(0x9E3779B97F4A7C15);
     for (int attempt = 0; attempt < 16; attempt++) {
         set->lengths = 0;

@@ -1,7 +1,7 @@
 /* The hot kernels of one CPU target; each thin file target_*.c opens its target, names it, and includes this.
  *
  * The bodies are plain C on fixed runs of 64 rows or bytes without branches, which compilers make as wide as the target
- * is; only the comparison of 64 bytes with a byte is spelled in intrinsics, since no compiler finds its mask. Scalar
+ * is; only masks of 64 bytes are spelled in intrinsics, since no compiler finds the instructions for them. Scalar
  * meaning of every kernel: `destination` gets the candidates on whose value the test's `matches` is true. */
 #include <string.h>
 
@@ -12,12 +12,36 @@
 #include <immintrin.h>
 #endif
 
-/* Of 64 rows, so few candidates are looked at one by one. */
+/* Of 64 rows, so few candidates are looked at one by one: about what comparing all 64 costs. */
+#if defined(__AVX512BW__)
+#define FEW 2
+#elif defined(__AVX2__)
+#define FEW 4
+#else
 #define FEW 10
+#endif
 
-/* 64 bytes of 0 or 1 as the bits of a word: the multiplication moves eight of them into one byte. */
+/* 64 bytes of 0 or 1 as the bits of a word. Without an instruction for it, a multiplication moves eight into a byte. */
 static inline uint64_t pack(const uint8_t *flags) {
     uint64_t bits = 0;
+#if defined(FF_SCALAR_TARGET)
+    for (int row = 0; row < 64; row++) {
+        bits |= (uint64_t)flags[row] << row;
+    }
+#elif defined(__AVX512BW__)
+    __m512i all = _mm512_loadu_si512(flags);
+    bits = _mm512_test_epi8_mask(all, all);
+#elif defined(__AVX2__)
+    for (int half = 0; half < 2; half++) {
+        __m256i part = _mm256_loadu_si256((const __m256i *)(flags + 32 * half));
+        bits |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(part, 7)) << (32 * half);
+    }
+#elif defined(__SSE2__)
+    for (int quarter = 0; quarter < 4; quarter++) {
+        __m128i part = _mm_loadu_si128((const __m128i *)(flags + 16 * quarter));
+        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(part, 7)) << (16 * quarter);
+    }
+#else
     for (int byte = 0; byte < 8; byte++) {
         uint64_t eight;
         memcpy(&eight, flags + 8 * byte, 8);
@@ -26,6 +50,7 @@ static inline uint64_t pack(const uint8_t *flags) {
 #endif
         bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << (8 * byte);
     }
+#endif
     return bits;
 }
 
@@ -239,6 +264,13 @@ static inline bool has_high_byte(const uint8_t *at, int64_t length) {
     return any >= 0x80;
 }
 
+/* Texts far apart come one cache line at a time from memory; asking for the next ones' first lines hides that. */
+static inline void prefetch(const uint8_t *at, int64_t length) {
+    for (int64_t line = 0; line < length && line < 256; line += 64) {
+        __builtin_prefetch(at + line);
+    }
+}
+
 /* Whether U+0130 or U+212A is there: the only characters whose lower case has an ASCII letter in it (the generator of the
  * lower-case table asserts it). Without them an ASCII needle is found by folding ASCII letters alone. */
 static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
@@ -320,6 +352,12 @@ static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
             int rows_here = num_rows - 64 * word < 64 ? (int)(num_rows - 64 * word) : 64;                              \
             uint64_t left = candidates[word], found = 0;                                                               \
             bool together = __builtin_popcountll(left) * 3 > rows_here;                                                \
+            if (!together && word + 1 < ff_num_words(num_rows)) {                                                      \
+                for (uint64_t ahead = candidates[word + 1]; ahead != 0; ahead &= ahead - 1) {                          \
+                    int row = 64 + ff_first_bit(ahead);                                                                \
+                    prefetch(data + offsets[row], (int64_t)offsets[row + 1] - (int64_t)offsets[row]);                  \
+                }                                                                                                      \
+            }                                                                                                          \
             while (left != 0) {                                                                                        \
                 /* All the rows of the word in one go, or the next candidate alone. */                                 \
                 int row = together ? 0 : ff_first_bit(left), count = together ? rows_here : 1;                         \
@@ -371,16 +409,28 @@ DEFINE_STRING_FIND(large_string_find, int64_t, scan_large_strings)
 
 /* -- dictionaries ----------------------------------------------------------------------------------------------------- */
 
-/* A slot that is null may hold any number, so only candidates are checked; the verdict behind the last is zero. */
-#define DEFINE_MAP(NAME, TYPE)                                                                                         \
+/* A slot that is null may hold any number, so only candidates are checked; the verdict behind the last is zero. Verdicts
+ * on few entries fit one word, which is shifted instead of memory being read. */
+#define DEFINE_MAP(NAME, TYPE, UNSIGNED)                                                                                        \
     static bool NAME(const void *entries, int64_t num_rows, int64_t num_entries, const uint8_t *verdicts,              \
                      const uint64_t *candidates, uint64_t *destination) {                                              \
         const TYPE *numbers = entries;                                                                                 \
+        bool fits = num_entries <= 32;                                                                                 \
+        uint32_t word_of_verdicts = 0;                                                                                 \
+        for (int64_t entry = 0; fits && entry < num_entries; entry++) {                                                \
+            word_of_verdicts |= (uint32_t)verdicts[entry] << entry;                                                    \
+        }                                                                                                              \
         for (int64_t word = 0; word < ff_num_words(num_rows); word++, numbers += 64) {                                 \
             uint64_t left = candidates[word], found = 0;                                                               \
             if (num_rows - 64 * word >= 64 && __builtin_popcountll(left) > FEW) {                                      \
                 uint8_t flags[64], outside[64], any = 0;                                                               \
-                for (int row = 0; row < 64; row++) {                                                                   \
+                for (int row = 0; fits && row < 64; row++) {                                                           \
+                    UNSIGNED number = (UNSIGNED)numbers[row];                                                          \
+                    outside[row] = number >= (UNSIGNED)num_entries;                                                    \
+                    flags[row] = word_of_verdicts >> ((uint32_t)number & 31) & 1;                                      \
+                    any |= outside[row];                                                                               \
+                }                                                                                                      \
+                for (int row = 0; !fits && row < 64; row++) {                                                          \
                     uint64_t number = (uint64_t)numbers[row];                                                          \
                     outside[row] = number >= (uint64_t)num_entries;                                                    \
                     flags[row] = verdicts[outside[row] ? (uint64_t)num_entries : number];                              \
@@ -405,14 +455,14 @@ DEFINE_STRING_FIND(large_string_find, int64_t, scan_large_strings)
         return true;                                                                                                   \
     }
 
-DEFINE_MAP(map_int8, int8_t)
-DEFINE_MAP(map_int16, int16_t)
-DEFINE_MAP(map_int32, int32_t)
-DEFINE_MAP(map_int64, int64_t)
-DEFINE_MAP(map_uint8, uint8_t)
-DEFINE_MAP(map_uint16, uint16_t)
-DEFINE_MAP(map_uint32, uint32_t)
-DEFINE_MAP(map_uint64, uint64_t)
+DEFINE_MAP(map_int8, int8_t, uint8_t)
+DEFINE_MAP(map_int16, int16_t, uint16_t)
+DEFINE_MAP(map_int32, int32_t, uint32_t)
+DEFINE_MAP(map_int64, int64_t, uint64_t)
+DEFINE_MAP(map_uint8, uint8_t, uint8_t)
+DEFINE_MAP(map_uint16, uint16_t, uint16_t)
+DEFINE_MAP(map_uint32, uint32_t, uint32_t)
+DEFINE_MAP(map_uint64, uint64_t, uint64_t)
 
 /* -- JSON texts ------------------------------------------------------------------------------------------------------- */
 

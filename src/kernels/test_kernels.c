@@ -20,21 +20,6 @@ static void dense_always(const ff_test *test, const ff_view *view, int64_t first
     memmove(destination, candidates, 8 * (size_t)ff_num_words(num_rows));
 }
 
-static bool any_element(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
-    int64_t start, stop;
-    ff_elements_at(view, index, &start, &stop, &run->fault);
-    for (int64_t element = start; element < stop; element++) {
-        const ff_view *at = ff_child(view, 0);
-        int64_t at_index = element;
-        bool equal = ff_decode(&at, &at_index, &run->fault) == FF_AT_VALUE ? test->element(test, at, at_index, run)
-                                                                          : test->constant.has_null;
-        if (equal) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The answer on the value of an encoded array at an index. */
 static bool decide(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     return ff_decode(&view, &index, &run->fault) == FF_AT_VALUE ? test->matches(test, view, index, run) : test->on_null;
@@ -67,9 +52,12 @@ static void kernel_located(const ff_test *test, const ff_batch *batch, int64_t f
     }
 }
 
-/* Splits the source rows into those whose value is there (in run->candidates) and those where it is null. */
-static void split_nulls(const ff_place *place, int64_t first_row, int64_t num_rows, const uint64_t *source,
-                        ff_run *run) {
+/* Splits the source rows into those whose value is there (the result) and those where it is null (run->nulls). */
+static const uint64_t *split_nulls(const ff_test *test, const ff_place *place, int64_t first_row, int64_t num_rows,
+                                   const uint64_t *source, ff_run *run) {
+    if (place->num_validities == 0 && !place->all_null && !test->on_null) {
+        return source;
+    }
     for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
         uint64_t valid = place->all_null ? 0 : source[word];
         int64_t num_bits = num_rows - 64 * word < 64 ? num_rows - 64 * word : 64;
@@ -80,6 +68,7 @@ static void split_nulls(const ff_place *place, int64_t first_row, int64_t num_ro
         run->candidates[word] = valid;
         run->nulls[word] = source[word] & ~valid;
     }
+    return run->candidates;
 }
 
 static void add_nulls(const ff_test *test, int64_t num_rows, uint64_t *destination, const ff_run *run) {
@@ -92,14 +81,14 @@ static void add_nulls(const ff_test *test, int64_t num_rows, uint64_t *destinati
 static void kernel_direct(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                           const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
-    split_nulls(place, first_row, num_rows, source, run);
+    const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     int64_t first = place->base + first_row;
     if (test->dense != NULL) {
-        test->dense(test, place->view, first, num_rows, run->candidates, destination, run);
+        test->dense(test, place->view, first, num_rows, candidates, destination, run);
     } else {
         for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
             uint64_t found = 0;
-            for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+            for (uint64_t left = candidates[word]; left != 0; left &= left - 1) {
                 int bit = ff_first_bit(left);
                 found |= (uint64_t)test->matches(test, place->view, first + 64 * word + bit, run) << bit;
             }
@@ -141,13 +130,13 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
                               const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
     const ff_view *dictionary = ff_child(place->view, 0);
-    split_nulls(place, first_row, num_rows, source, run);
+    const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     const uint8_t *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
     if (verdicts != NULL) {
         ff_type_id id = place->view->type->index_id;
         const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
-        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, run->candidates,
+        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, candidates,
                                                destination)) {
             ff_fault_data(&run->fault, "a dictionary index is out of range");
             return;
@@ -155,7 +144,7 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
     } else {
         for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
             uint64_t found = 0;
-            for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+            for (uint64_t left = candidates[word]; left != 0; left &= left - 1) {
                 int bit = ff_first_bit(left);
                 int64_t entry = ff_dictionary_entry(place->view, first + 64 * word + bit, &run->fault);
                 if (entry < 0) {
@@ -173,12 +162,12 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
 static void kernel_runs(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                         const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
-    split_nulls(place, first_row, num_rows, source, run);
+    const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     int64_t first = place->base + first_row, start = 0, stop = 0, number;
     bool answer = false;
     for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
         uint64_t found = 0;
-        for (uint64_t left = run->candidates[word]; left != 0; left &= left - 1) {
+        for (uint64_t left = candidates[word]; left != 0; left &= left - 1) {
             int bit = ff_first_bit(left);
             int64_t index = first + 64 * word + bit;
             if (index < start || index >= stop) {
@@ -241,10 +230,19 @@ static ff_dense *dense_equals(const ff_test *test, ff_type_id id) {
     return id == FF_TYPE_STRING ? ff_target_in_use->string_equals : ff_target_in_use->large_string_equals;
 }
 
-static ff_dense *dense_find(ff_type_id id) {
-    return id == FF_TYPE_STRING         ? ff_target_in_use->string_find
-           : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_find
-                                        : NULL;
+/* Lists whose elements are plain and lie in the order of the lists. */
+static ff_dense *dense_any(const ff_type *list) {
+    ff_type_id element = list->children[0]->id;
+    bool plain = element != FF_TYPE_DICTIONARY && element != FF_TYPE_RUN_END_ENCODED && element != FF_TYPE_NULL;
+    return plain && (list->id == FF_TYPE_LIST || list->id == FF_TYPE_LARGE_LIST) ? ff_any_element_dense : NULL;
+}
+
+/* The empty text, which every string holds, has no bytes to search for. */
+static ff_dense *dense_find(const ff_test *test, ff_type_id id) {
+    return test->constant.text.length == 0 ? NULL
+           : id == FF_TYPE_STRING          ? ff_target_in_use->string_find
+           : id == FF_TYPE_LARGE_STRING    ? ff_target_in_use->large_string_find
+                                           : NULL;
 }
 
 /* Chooses `matches`, `element` and `dense` for a plain type. */
@@ -260,8 +258,10 @@ static void choose(ff_test *test, ff_type *type) {
         break;
     case FF_OP_EQUALS_ANY:
         if (list && test->elements != FF_ELEMENTS_NEVER) {
-            test->matches = any_element;
+            test->matches = ff_any_element;
             test->element = equals(element);
+            test->element_dense = dense_equals(test, element->id);
+            test->dense = dense_any(type);
         } else if (!list && test->elements != FF_ELEMENTS_ONLY) {
             test->matches = equals(type);
             test->dense = type->id == FF_TYPE_BOOL ? ff_equals_bool_dense : dense_equals(test, type->id);
@@ -284,20 +284,22 @@ static void choose(ff_test *test, ff_type *type) {
     case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : never; break;
     case FF_OP_CONTAINS:
         if (list && ff_type_is_string(element)) {
-            test->matches = any_element;
+            test->matches = ff_any_element;
             test->element = ff_equals_string;
+            test->element_dense = dense_equals(test, element->id);
+            test->dense = dense_any(type);
         } else if (string) {
             test->matches = ff_string_contains;
-            test->dense = dense_find(type->id);
+            test->dense = dense_find(test, type->id);
         }
         break;
     case FF_OP_CONTAINS_IGNORE_CASE:
         if (list && ff_type_is_string(element)) {
-            test->matches = any_element;
+            test->matches = ff_any_element;
             test->element = ff_string_equals_ignore_case;
         } else if (string) {
             test->matches = ff_string_contains_ignore_case;
-            test->dense = dense_find(type->id);
+            test->dense = dense_find(test, type->id);
         }
         break;
     case FF_OP_TEXT_EQUALS_ANY:

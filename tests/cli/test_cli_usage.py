@@ -138,7 +138,7 @@ def test_standard_input_as_a_source(cli: Cli) -> None:
     broken = cli("run", equal, "-", stdin=lines + "{")
     assert broken.returncode == 3
     assert broken.stderr.startswith("error: -:3: ")
-    assert cli("run", equal, "-", "--input-format", "parquet").returncode == 3
+    assert cli("run", equal, "-", "--input-format", "parquet").returncode == 2
 
 
 def test_folders_globs_and_partitions(cli: Cli, tmp_path: pathlib.Path) -> None:

@@ -210,4 +210,4 @@ def test_an_input_file_knows_its_size(tmp_path: Any) -> None:
     (tmp_path / "a.jsonl").write_text("{}\n")
     (file,) = find_files([str(tmp_path / "a.jsonl")])
     assert file.num_bytes == 3
-    assert InputFile("-", file.format).num_bytes == 0
+    assert InputFile("-", file.format, is_stream=True).num_bytes == 0

@@ -177,7 +177,7 @@ _CLASH = object()
 
 
 def _merged(kind: Any, value: Any, apart: bool) -> Any:
-    """The kind of what had ``kind`` (None: nothing yet) and a value, or _CLASH: a dict of kinds, a list of one, or a name."""
+    """The kind of what had ``kind`` (None: nothing yet) and a value: kinds by key, a list of one, a name; or _CLASH."""
     if value is None:
         return kind
     if isinstance(value, dict):
@@ -227,7 +227,9 @@ def _record(case: Case, row: int, form: str) -> Mapping[str, Any]:
 def test_validation(dialect: str, form: str, counted: Callable[[str, int], None]) -> None:
     wrong = []
     # As an object, None is no filter at all, which is allowed; as JSON text it is a null where an object must be.
-    validations = [line for line in lines(dialect) if "valid" in line and (form == "text" or line["filter"] is not None)]
+    validations = [
+        line for line in lines(dialect) if "valid" in line and (form == "text" or line["filter"] is not None)
+    ]
     for line in validations:
         given = line["filter"] if form == "object" else json.dumps(line["filter"])
         try:

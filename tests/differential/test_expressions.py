@@ -1,9 +1,8 @@
-"""Random rows in random layouts under random filters: the oracle, the Python VM and the native VM agree on every row."""
+"""Random rows in random layouts under random filters: the oracle and both back ends agree on every row."""
 
 from __future__ import annotations
 
 import collections
-import dataclasses
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
@@ -22,17 +21,21 @@ from hypothesis import strategies as st
 from fastfilter.compiler import expr
 from fastfilter.values import Instant, JsonFloat
 
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 _TYPED = ("struct", "map", "flattened")
 
 
-@dataclasses.dataclass
 class LaidOut:
     """A batch, the data cut out of it, which of its rows they are, and what filters on it may be made of."""
 
-    batch: pa.RecordBatch
-    data: pa.RecordBatch | pa.Table
-    rows: list[int]
-    words: strategies.Vocabulary
+    def __init__(
+        self, batch: pa.RecordBatch, data: pa.RecordBatch | pa.Table, rows: list[int], words: strategies.Vocabulary
+    ) -> None:
+        self.batch = batch
+        self.data = data
+        self.rows = rows
+        self.words = words
 
     def __repr__(self) -> str:
         values = {name: oracle.python_values(self.batch.column(name)) for name in self.batch.schema.names}
@@ -51,7 +54,10 @@ def laid_out(draw: st.DrawFn) -> LaidOut:
     if metadata in layouts.TEXT_KINDS:
         random = draw(st.randoms(use_true_random=False))
         roots = [record["metadata"] for record in records]
-        texts = [None if root is None and random.random() < 0.8 else strategies.spell(root, random).encode() for root in roots]
+        texts = [
+            None if root is None and random.random() < 0.8 else strategies.spell(root, random).encode()
+            for root in roots
+        ]
     try:
         batch = layouts.lay_out(records, metadata, choose, texts, columns=kept)
     except layouts.CannotHold as reason:
@@ -59,8 +65,13 @@ def laid_out(draw: st.DrawFn) -> LaidOut:
         metadata = "flattened"
         batch = layouts.lay_out(records, metadata, choose, columns=kept)
     shape = draw(st.sampled_from(sorted(layouts.SHAPES)))
+    try:
+        data, rows = layouts.SHAPES[shape].cut(batch)
+    except layouts.CannotHold as reason:
+        event(str(reason))
+        data, rows = batch, list(range(batch.num_rows))
     event(f"{metadata}, {shape}")
-    return LaidOut(batch, *layouts.SHAPES[shape].cut(batch), strategies.vocabulary_of(records, kept))
+    return LaidOut(batch, data, rows, strategies.vocabulary_of(records, kept))
 
 
 @pytest.fixture
@@ -89,7 +100,7 @@ def agree(expression: expr.Expression, laid: LaidOut, tally: Any) -> None:
                     assert isinstance(answer, tuple), (backend, answer)
                     assert answer[0] == "BindError", (backend, answer)
                 else:
-                    assert answer == want, (backend, f"optimized: {optimized}", f"morsels of {morsel_rows}", expression)
+                    assert answer == want, (answer, want, backend, f"optimized: {optimized}", morsel_rows, expression)
 
 
 def test_single_leaves(tally: Any) -> None:
@@ -159,7 +170,8 @@ def test_records(tally: Any) -> None:
         tally["records"] += len(records)
         for optimized in (True, False):
             flt = running.filter_of(expression, optimized)
-            assert [flt.matches(record) for record in shown] == want
+            for record, match in zip(shown, want, strict=True):
+                assert flt.matches(record) is match, (record, expression)
             kept = [record for record, match in zip(shown, want, strict=True) if match]
             assert list(map(id, flt.select(shown))) == list(map(id, kept))
 

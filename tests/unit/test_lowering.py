@@ -74,7 +74,7 @@ def below(bound: float, closed: bool = False) -> Interval:
         (pa.decimal128(18, 1), point(44.4), [(444, 444)]),
         (pa.decimal64(10, 2), above(100.225, True), [(10023, 2**63 - 1)]),
         (pa.decimal32(5, -2), Interval(150, True, 400, False), [(2, 3)]),
-        (pa.decimal256(76, 2), point(1e30), [(10**32, 10**32)]),
+        (pa.decimal256(76, 2), point(1e30), [(int(1e30) * 100, int(1e30) * 100)]),
         (pa.decimal256(76, 0), below(-1, True), [(-(2**255), -1)]),
         (pa.decimal32(9, 9), above(1e300), []),
     ],

@@ -101,7 +101,7 @@ def test_numbers() -> None:
     assert true_on([Decimal("1E+3"), 1000], Opcode.TEXT_EQUALS_ANY, Strings(("1000",))) == [0, 1]
     assert true_on(
         [10**5000, 2**64, 2**63], Opcode.NUMBER_RANGE, Intervals((Interval(2**64 - 1, False, None, False),))
-    ) == [0, 1]
+    ) == [1]  # as in JSON, what overflows a double is in no interval
     odd = [
         math.nan,
         math.inf,

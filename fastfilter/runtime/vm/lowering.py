@@ -14,7 +14,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import ROUND_FLOOR, Context, localcontext
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ import pyarrow.types as pat
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.runtime.arrow_types import is_instant, is_list, is_number, value_type
-from fastfilter.values import INT64_MAX, INT64_MIN, UINT64_MAX, Interval, ScalarSet, StringBound, point
+from fastfilter.values import INT64_MAX, INT64_MIN, UINT64_MAX, Interval, ScalarSet, StringBound, as_decimal, point
 
 __all__ = ["Lowered", "lower", "needle"]
 
@@ -213,12 +213,12 @@ def _integers(intervals: Iterable[Interval], minimum: int, maximum: int, pair: s
 
 
 def _lower_decimals(intervals: Iterable[Interval], type: pa.DataType) -> Lowered:
-    """In units of the last digit. A float counts as the decimal it is spelled as: 44.4 is in decimal(3, 1)."""
+    """In units of the last digit. A literal counts as `as_decimal` says: 44.4 is in decimal(3, 1)."""
     scale = type.scale
 
     def round_down(number: int | float) -> tuple[int, bool]:
         with localcontext(_EXACT):
-            scaled = (Decimal(repr(number)) if isinstance(number, float) else Decimal(number)).scaleb(scale)
+            scaled = as_decimal(number).scaleb(scale)
             integer = int(scaled.to_integral_value(ROUND_FLOOR))
             return integer, integer == scaled
 

@@ -39,6 +39,8 @@ typedef struct {
 
 typedef struct {
     uint64_t lengths;  /* bit n: some string has n bytes; bit 63: or more */
+    uint64_t *hashes;  /* a bit for each hash that some string has; behind the places */
+    uint64_t last_hash; /* they are a power of two, less one */
     uint64_t multiplier;
     int shift;
     uint64_t last_place; /* places are a power of two, less one */
@@ -126,6 +128,7 @@ struct ff_test {
     ff_matches *matches; /* on a value of the source's type */
     ff_dense *dense;     /* may be NULL */
     ff_matches *element; /* on an element of a list, where `matches` asks for each */
+    ff_dense *element_dense; /* may be NULL */
     ff_kernel *kernel;
     ff_json_prefilter *prefilter; /* may be NULL */
     ff_anchors needle_anchors;
@@ -205,7 +208,8 @@ ff_matches *ff_text_number_matches(ff_type_id id); /* NULL for types whose text 
 ff_matches ff_equals_bool, ff_equals_string, ff_string_instant, ff_string_bound, ff_string_contains;
 ff_matches ff_string_contains_ignore_case, ff_string_equals_ignore_case, ff_text_equals, ff_json_text_equals;
 ff_matches ff_json_contains_typed;
-ff_dense ff_equals_bool_dense;
+ff_matches ff_any_element;
+ff_dense ff_any_element_dense, ff_equals_bool_dense;
 ff_kernel ff_kernel_json;
 
 bool ff_in_doubles(const ff_constant *constant, double value);
@@ -224,7 +228,7 @@ static inline int ff_first_bit(uint64_t word) {
 
 static inline uint64_t ff_string_hash(const ff_string_set *set, uint64_t head, uint64_t tail, int64_t length) {
     uint64_t mixed = (head ^ (tail << 32 | tail >> 32) ^ (uint64_t)length) * set->multiplier;
-    return (mixed ^ mixed >> 29) * set->multiplier >> set->shift;
+    return (mixed ^ mixed >> 29) * set->multiplier;
 }
 
 /* Whether a string is in a set; `head` is its first eight bytes, or all of them. */
@@ -236,7 +240,11 @@ static inline bool ff_string_set_has(const ff_string_set *set, const uint8_t *da
     if (length > 8) {
         memcpy(&tail, data + length - 8, 8);
     }
-    for (uint64_t place = ff_string_hash(set, head, tail, length);; place = (place + 1) & set->last_place) {
+    uint64_t hash = ff_string_hash(set, head, tail, length), bit = (hash >> 16) & set->last_hash;
+    if (!(set->hashes[bit >> 6] >> (bit & 63) & 1)) { /* true of nearly all strings that are not in the set */
+        return false;
+    }
+    for (uint64_t place = hash >> set->shift;; place = (place + 1) & set->last_place) {
         const ff_string_place *at = &set->places[place];
         if (at->length < 0) {
             return false;
@@ -256,6 +264,9 @@ static inline int64_t ff_num_words(int64_t num_rows) {
 uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits);
 /* Sets in `destination`, from bit `offset` on, the bits that are set in `source`; touches no other bit. */
 void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits);
+int64_t ff_count_bits(const uint8_t *bits, int64_t num_bytes);
+/* Writes the numbers of the set bits of whole bytes, counted from `first`. */
+void ff_bits_to_indices(const uint8_t *bits, int64_t num_bytes, int64_t first, int64_t *indices);
 bool ff_any_bit(const uint64_t *rows, int64_t num_words);
 
 #endif

@@ -21,7 +21,7 @@ from fastfilter.runtime.vm.python.columns import follow
 from fastfilter.runtime.vm.python.json_text import MAX_DEPTH, MalformedJson, parse_json
 from fastfilter.runtime.vm.python.jsonb import NarrowFloat
 from fastfilter.runtime.vm.python.machine import code_of
-from fastfilter.values import MISSING, Instant
+from fastfilter.values import INT64_MIN, MISSING, UINT64_MAX, Instant, JsonFloat
 
 __all__ = ["run_records"]
 
@@ -114,8 +114,10 @@ def _look_up(root: Any, path: Sequence[str]) -> Any:
 def _convert(value: Any, field: Field) -> Any:
     """A record's value as the tests know it."""
     kind = type(value)
-    if value is None or value is MISSING or kind is str or kind is bool or kind is int or kind is float:
+    if value is None or value is MISSING or kind is str or kind is bool or kind is float:
         return value
+    if kind is int:
+        return _integer(value)
     if not _is_container(value):
         return _scalar(value, field)
     # Without recursion: a record may nest deeper than calls can, or contain itself.
@@ -172,7 +174,7 @@ def _scalar(value: Any, field: Field) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
-        return int.__int__(value)
+        return _integer(int.__int__(value))
     if isinstance(value, float):
         return float.__float__(value)
     if isinstance(value, uuid.UUID):
@@ -192,8 +194,13 @@ def _scalar(value: Any, field: Field) -> Any:
         if type(plain) is float and value.dtype.itemsize in (2, 4):
             return NarrowFloat(plain, value.dtype.itemsize)
         if type(plain) in (bool, int, float, str):
-            return plain
+            return plain  # of 64 bits at most
     raise _unsupported(value, field)
+
+
+def _integer(value: int) -> int | JsonFloat:
+    """As in JSON: beyond 64 bits an integer is the nearest double, and keeps its digits as text."""
+    return value if INT64_MIN <= value <= UINT64_MAX else JsonFloat(format(Decimal(value), "f"))
 
 
 def _unsupported(value: Any, field: Field) -> BindError:

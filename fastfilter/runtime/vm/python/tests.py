@@ -27,6 +27,7 @@ from fastfilter.values import (
     Interval,
     ScalarSet,
     StringBound,
+    as_decimal,
     number_in,
     parse_timestamp,
     utf16_key,
@@ -78,8 +79,7 @@ def _instants_of(strings: tuple[str, ...]) -> frozenset[int]:
 def _equals_any(constant: Constant | None, elements: Elements) -> Test:
     scalars = _expect(constant, ScalarSet)
     numbers = frozenset(scalars.numbers)
-    # A literal against a decimal is the decimal it is spelled as.
-    decimals = frozenset(Decimal(repr(number)) for number in scalars.numbers)
+    decimals = frozenset(map(as_decimal, scalars.numbers))
     strings = frozenset(scalars.strings)
     instants = frozenset(scalars.instants)
     instants_and_strings = instants | _instants_of(scalars.strings)

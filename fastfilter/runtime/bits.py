@@ -1,0 +1,44 @@
+"""The bits of matching rows as what callers ask for: a mask, row numbers, a count.
+
+Bit ``row % 8`` of byte ``row // 8`` stands for a row; bits behind the last row are not set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastfilter.runtime.vm import backend
+
+__all__ = ["bits_to_array", "bits_to_indices", "count_bits"]
+
+Indices = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def bits_to_array(bits: bytearray, num_rows: int) -> pa.BooleanArray:
+    """The bits as an Arrow array without nulls; no copy."""
+    return pa.Array.from_buffers(pa.bool_(), num_rows, [None, pa.py_buffer(bits)], 0)
+
+
+def _count_in_python(bits: bytearray) -> int:
+    return int.from_bytes(bits, "little").bit_count()
+
+
+def _indices_in_python(bits: bytearray, first: int = 0) -> Indices:
+    return np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")).astype(np.int64) + first
+
+
+if backend == "native":
+    from fastfilter._native import count_bits, write_indices
+
+    def bits_to_indices(bits: bytearray, first: int = 0) -> Indices:
+        """The numbers of the set bits, ascending, counted from ``first``."""
+        indices = np.empty(count_bits(bits), np.int64)
+        write_indices(bits, first, indices)
+        return indices
+
+else:
+    count_bits = _count_in_python
+    bits_to_indices = _indices_in_python

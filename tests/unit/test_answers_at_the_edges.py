@@ -1,0 +1,140 @@
+"""Cases at the edges of types and inputs, each the smallest of a kind that once gave a wrong answer or a bad error."""
+
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import fastfilter
+from fastfilter.bytecode.program import FieldUse
+from fastfilter.bytecode.verifier import verify
+
+BACKENDS = ("native", "python")
+
+
+def condition(operator: str, value: Any, field: str = "metadata.a") -> dict[str, Any]:
+    return {"field": field, "operator": operator, "value": value}
+
+
+def answers(filter: Any, data: Any) -> list[bool]:
+    flt = fastfilter.compile(filter)
+    by_backend = [flt._evaluate(data, backend) for backend in BACKENDS]
+    assert by_backend[0] == by_backend[1]
+    return by_backend[0]
+
+
+@pytest.mark.parametrize("literal", [2**64, 2**70, -(2**65), 1e20])
+def test_a_whole_literal_beyond_64_bits_is_itself_against_decimals(literal: int | float) -> None:
+    values = [Decimal(int(literal)), Decimal(int(literal) + 1), Decimal(repr(float(literal))) + 2]
+    data = {"metadata.a": pa.array(values, pa.decimal128(38, 0))}
+    assert answers(condition("eq", literal), data) == [True, False, False]
+    assert answers(condition("gte", literal), data)[0]
+    assert not answers(condition("ne", literal), data)[0]
+
+
+def test_a_literal_that_is_no_whole_number_is_its_spelling_against_decimals() -> None:
+    data = {"metadata.a": pa.array([Decimal("44.4"), Decimal("44.5")], pa.decimal128(18, 1))}
+    assert answers(condition("eq", 44.4), data) == [True, False]
+
+
+@pytest.mark.parametrize("below", [1, 2, 512, 1024])
+def test_integers_just_below_int64_are_the_double_they_round_to(below: int) -> None:
+    flt = fastfilter.compile(condition("eq", -(2**63) - below))
+    verify(flt.program)
+    assert pickle.loads(pickle.dumps(flt)).program == flt.program
+    data = {"metadata.a": pa.array([Decimal(-(2**63))], pa.decimal128(38, 0))}
+    both = [-(2**63), -(2**63) - below]
+    assert answers(condition("in", both), data) == answers(condition("in", both[::-1]), data) == [True]
+
+
+@pytest.mark.parametrize("number", [10**30, 2**64, 2**64 + 1, -(2**63) - 1, -(10**25)])
+def test_integers_beyond_64_bits_are_the_same_in_records_and_in_text(number: int) -> None:
+    for operator in ("eq", "ne", "gte", "lte"):
+        flt = fastfilter.compile(condition(operator, number))
+        assert flt.mask({"metadata": [f'{{"a":{number}}}']}).to_pylist() == [flt.matches({"metadata": {"a": number}})]
+    text = fastfilter.compile({"metadata": {"a": str(number)}})
+    assert text.matches({"metadata": {"a": number}})
+    huge = fastfilter.compile(condition("exists", True))
+    assert huge.matches({"metadata": {"a": 10**5000}})
+
+
+def test_strings_that_are_not_utf8_lose_no_row_when_lists_are_read_as_json() -> None:
+    strings = pa.array([b"\xff", b"x", b"x", b"\xed\xa0\x80", b"x"], pa.binary()).view(pa.string())
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 3, 5], pa.int32()), strings)
+    data = pa.record_batch({"metadata.a": lists})
+    assert answers({"metadata": {"a": {"$contains": "x"}}}, data) == [True, True, True]
+    assert answers({"metadata": {"a": {"$contains": ["x"]}}}, data) == [True, True, True]
+    assert answers({"metadata": {"a": '["x"]'}}, data) == [False, True, False]
+
+
+def test_dicts_in_a_column_are_read_like_records() -> None:
+    rows = [{"a": 1}, {"b": 2}, {"b": None}, None]
+    flt = fastfilter.compile({"b": None})
+    expected = [flt.matches({"metadata": row}) for row in rows]
+    assert flt.mask({"metadata": rows}).to_pylist() == expected == [False, False, True, False]
+    texts = fastfilter.compile({"metadata": {"o": '{"x": 1}'}})
+    assert texts.mask({"metadata": [{"o": {"x": 1}}, {"o": {"y": 2}}]}).to_pylist() == [True, False]
+    assert flt.filter({"metadata": rows}) == {"metadata": [{"b": None}]}
+    with pytest.raises(ValueError, match="column 'metadata' holds dicts that are no JSON"):
+        flt.mask({"metadata": [{"b": object()}]})
+
+
+def test_a_column_that_arrow_cannot_hold_is_named() -> None:
+    flt = fastfilter.compile(condition("eq", "a", "id"))
+    with pytest.raises(ValueError, match="column 'x' cannot be read"):
+        flt.mask({"id": ["a", "b"], "x": [1, "y"]})
+    with pytest.raises(pa.ArrowInvalid, match="column x"):
+        flt.mask(pd.DataFrame({"id": ["a", "b"], "x": [1, "y"]}))
+
+
+@pytest.mark.parametrize(
+    "filter", [condition("gt", "x"), {"metadata": {"a": {"$contains": 5}}}, {"metadata": {"a": {"$contains": [1]}}}]
+)
+def test_a_program_that_hides_a_literal_does_not_bind_to_timestamps(filter: Any) -> None:
+    program = fastfilter.compile(filter).program
+    hiding = type(program)(
+        program.instructions, program.constants, (FieldUse(program.fields[0].field, None),), program.num_registers
+    )
+    flt = fastfilter.Filter.from_program(type(program).from_bytes(hiding.to_bytes()))
+    with pytest.raises(fastfilter.BindError, match="ISO 8601"):
+        flt.mask({"metadata.a": pa.array([1, None, 3], pa.timestamp("s"))})
+
+
+def test_types_nested_without_end_are_refused_when_bound() -> None:
+    lists = pa.int64()
+    for _ in range(150):
+        lists = pa.list_(lists)
+    structs = pa.int64()
+    for _ in range(200):
+        structs = pa.struct([("s", structs)])
+    flt = fastfilter.compile({"metadata": {"a": {"$contains": []}}})
+    for type in (lists, structs):
+        with pytest.raises(fastfilter.BindError, match="no condition can read"):
+            flt.mask(pa.record_batch({"metadata.a": pa.array([None], type)}))
+
+
+def test_objects_that_no_json_can_be_made_of_are_refused_when_bound() -> None:
+    flt = fastfilter.compile({"metadata": {"a": {"$contains": {}}}})
+    for names in (["x", "x"], ["a\0b"]):
+        object = pa.StructArray.from_arrays([pa.array([1])] * len(names), names)
+        with pytest.raises(fastfilter.BindError, match="no condition can read"):
+            flt.mask(pa.record_batch({"metadata.a": object}))
+
+
+def test_arguments_of_the_wrong_kind_are_named() -> None:
+    flt = fastfilter.compile(condition("eq", "a", "id"))
+    assert flt.count({"id": ["a"]}, threads=np.int64(2)) == 1  # type: ignore[arg-type]
+    for threads in (0, -1, 1.5, "2"):
+        with pytest.raises(ValueError, match="threads must be"):
+            flt.count({"id": ["a"]}, threads=threads)  # type: ignore[arg-type]
+    for fields in (5, ["x"]):
+        with pytest.raises(ValueError, match="fields must be"):
+            fastfilter.compile({}, fields=fields)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"schema must be a pyarrow\.Schema"):
+        flt.explain(5)
