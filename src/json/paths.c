@@ -265,28 +265,35 @@ static bool value_behind(const search *state, const members *object, int64_t quo
     if (start == end) {
         return false;
     }
-    int64_t at = start - object->text.data, word = at >> 6;
-    uint64_t bits = object->ends[word] & (~UINT64_C(1) << (at & 63));
-    while (bits == 0) {
-        if (++word == object->num_words) {
-            return false;
-        }
-        bits = object->ends[word];
-    }
-    const uint8_t *stop = object->text.data + 64 * word + __builtin_ctzll(bits);
     value->kind = ff_json_kind(*start);
     value->escaped = false;
-    if (value->kind == FF_STRING) {
-        start++;
-        value->escaped = object->escapes && memchr(start, '\\', (size_t)(stop - start)) != NULL;
-        if (value->escaped && state->paths->trusted) { /* whoever unescapes it relies on its being well-formed */
-            bool escaped;
-            if (ff_json_scan_string(start, end, &escaped) != stop + 1) {
+    const uint8_t *stop = start;
+    if (value->kind != FF_STRING && value->kind < FF_ARRAY) {
+        do {
+            stop++;
+        } while (stop < end && ff_json_is_scalar_byte(*stop));
+    } else {
+        int64_t at = start - object->text.data, word = at >> 6;
+        uint64_t bits = object->ends[word] & (~UINT64_C(1) << (at & 63));
+        while (bits == 0) {
+            if (++word == object->num_words) {
                 return false;
             }
+            bits = object->ends[word];
         }
-    } else if (value->kind >= FF_ARRAY) {
-        stop += stop < end;
+        stop = object->text.data + 64 * word + __builtin_ctzll(bits);
+        if (value->kind != FF_STRING) {
+            stop += stop < end;
+        } else {
+            start++;
+            value->escaped = object->escapes && memchr(start, '\\', (size_t)(stop - start)) != NULL;
+            if (value->escaped && state->paths->trusted) { /* whoever unescapes it relies on its being well-formed */
+                bool escaped;
+                if (ff_json_scan_string(start, end, &escaped) != stop + 1) {
+                    return false;
+                }
+            }
+        }
     }
     value->text.data = start;
     value->text.length = stop - start;

@@ -13,6 +13,24 @@ static inline const uint8_t *ff_json_skip_space(const uint8_t *position, const u
     return position;
 }
 
+/* Whether a byte outside of strings belongs to a number or a word, or else to nothing that is well-formed. */
+static inline bool ff_json_is_scalar_byte(uint8_t byte) {
+    switch (byte) {
+    case ' ':
+    case '\t':
+    case '\n':
+    case '\r':
+    case '{':
+    case '}':
+    case '[':
+    case ']':
+    case ':':
+    case ',':
+    case '"': return false;
+    default: return true;
+    }
+}
+
 /* The kind of the value that begins with this byte, if it is a value. */
 static inline uint8_t ff_json_kind(uint8_t first) {
     switch (first) {

@@ -5,6 +5,9 @@
 /* Whether some interval holds the value: intervals ascend, so the last one that starts at or below it decides. */
 #define DEFINE_IN(NAME, TYPE, FIELD)                                                                                   \
     static inline bool NAME(const ff_constant *constant, TYPE value) {                                                 \
+        if (constant->num_##FIELD == 1) { /* without a branch on the value */                                          \
+            return (value >= constant->FIELD[0].lower) & (value <= constant->FIELD[0].upper);                          \
+        }                                                                                                              \
         int32_t low = 0, high = constant->num_##FIELD;                                                                 \
         while (low < high) {                                                                                           \
             int32_t middle = low + (high - low) / 2;                                                                   \

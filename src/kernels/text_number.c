@@ -219,7 +219,38 @@ static int64_t read_exponent(const uint8_t *position, const uint8_t *end) {
     return negative ? -exponent : exponent;
 }
 
+#if FLT_EVAL_METHOD == 0
+/* Up to 15 digits and a point: the quotient of two integers that doubles hold exactly, and so rounded once. Up to 16
+ * digits: an integer, rounded once. False for any other number. */
+static bool parse_short(ff_bytes text, double *number) {
+    bool negative = text.length > 0 && text.data[0] == '-';
+    int64_t digits = 0, behind_point = text.length;
+    if (text.length > 16) {
+        return false;
+    }
+    for (int64_t i = negative; i < text.length; i++) {
+        uint8_t digit = (uint8_t)(text.data[i] - '0');
+        if (digit <= 9) {
+            digits = digits * 10 + digit;
+        } else if (text.data[i] == '.') {
+            behind_point = i + 1;
+        } else {
+            return false;
+        }
+    }
+    double magnitude = (double)digits / exact_powers[text.length - behind_point];
+    *number = negative ? -magnitude : magnitude;
+    return true;
+}
+#endif
+
 double ff_parse_double(ff_bytes text) {
+#if FLT_EVAL_METHOD == 0
+    double number;
+    if (parse_short(text, &number)) {
+        return number;
+    }
+#endif
     const uint8_t *position = text.data, *end = text.data + text.length;
     bool negative = position < end && *position == '-';
     position += negative;
@@ -268,9 +299,9 @@ double ff_parse_double(ff_bytes text) {
     }
 #endif
     if (!done) {
-        decimal number;
-        number.num_digits = 0;
-        number.more = false;
+        decimal exactly;
+        exactly.num_digits = 0;
+        exactly.more = false;
         int64_t point = 0;
         fraction = false;
         for (position = digits_start; position < digits_end; position++) {
@@ -279,22 +310,22 @@ double ff_parse_double(ff_bytes text) {
                 continue;
             }
             uint8_t digit = (uint8_t)(*position - '0');
-            bool leading_zero = digit == 0 && number.num_digits == 0;
+            bool leading_zero = digit == 0 && exactly.num_digits == 0;
             if (leading_zero) {
                 point -= fraction;
                 continue;
             }
             point += !fraction;
-            if (number.num_digits < MAX_DIGITS) {
-                number.digits[number.num_digits++] = digit;
+            if (exactly.num_digits < MAX_DIGITS) {
+                exactly.digits[exactly.num_digits++] = digit;
             } else {
-                number.more |= digit != 0;
+                exactly.more |= digit != 0;
             }
         }
-        drop_trailing_zeros(&number);
+        drop_trailing_zeros(&exactly);
         point += written_exponent;
-        number.point = point > 1000 ? 1000 : point < -1000 ? -1000 : (int)point;
-        magnitude = decimal_to_double(&number);
+        exactly.point = point > 1000 ? 1000 : point < -1000 ? -1000 : (int)point;
+        magnitude = decimal_to_double(&exactly);
     }
     return negative ? -magnitude : magnitude;
 }

@@ -1,5 +1,5 @@
-"""JSON conditions on the native machine against the Python machine: every CPU target, with and without the search of raw
-bytes in front of the parse, validating and trusting, in every layout of a text column."""
+"""JSON conditions on the native machine against the Python machine: every CPU target, with and without the search of
+raw bytes in front of the parse, validating and trusting, in every layout of a text column."""
 
 from __future__ import annotations
 
@@ -154,17 +154,8 @@ def test_a_search_that_spares_nothing_pauses_and_comes_back(target: str) -> None
 def test_trusting_reads_nothing_outside(target: str) -> None:
     """Texts wrongly trusted get some answer; this is for the sanitizers, and for a crash."""
     rng = random.Random(5)
-    rows = texts(rng, 2000, broken=True) + [
-        "{",
-        '{"',
-        '{"kind',
-        '{"kind"',
-        '{"kind":',
-        '{"kind":"',
-        '{"kind":"\\',
-        "{]",
-        "{}}",
-    ]
+    cut = '{"kind":"voice"}'
+    rows = [*texts(rng, 2000, broken=True), *(cut[:length] for length in range(len(cut))), '{"kind":"\\', "{]", "{}}"]
     batch = pa.record_batch({"metadata": rows})
     for condition in FILTERS:
         mask = fastfilter.compile(condition, json="trusted").mask(batch, threads=1)

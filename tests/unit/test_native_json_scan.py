@@ -131,7 +131,7 @@ CHARACTERS = """
 """The first and last characters of each length, and what is no character, in hexadecimal."""
 
 
-@pytest.mark.parametrize("character", map(bytes.fromhex, CHARACTERS.split()))
+@pytest.mark.parametrize("character", [bytes.fromhex(character) for character in CHARACTERS.split()])
 def test_characters_at_every_place(scans: dict[str, Paths], character: bytes) -> None:
     for letters in range(70):
         judge(scans, b'{"score":1,"a":"' + b"x" * letters + character + b'"}')

@@ -49,8 +49,8 @@ ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const 
 typedef enum { FF_JSON_SCAN_OK, FF_JSON_SCAN_MALFORMED, FF_JSON_SCAN_ESCAPED_KEY } ff_json_scan_status;
 
 /* Validates a text that begins with an opening brace, and marks the members of the object it is. The masks have a bit
- * for each byte, and one more: `key_starts` and `key_ends` the quotes around the keys; `ends` where values end: at the
- * closing quote or bracket, of a scalar at the byte behind it. `escapes`: a backslash is in the text. ESCAPED_KEY: there
+ * for each byte, and one more: `key_starts` and `key_ends` the quotes around the keys; `ends` where strings, arrays
+ * and objects among the values end. `escapes`: a backslash is in the text. ESCAPED_KEY: there
  * is one in some key, and the text is to be looked at in another way.
  *
  * Without validation, keys are not told from values that are strings. */
