@@ -468,7 +468,7 @@ DEFINE_MAP(map_uint64, uint64_t, uint64_t)
 
 #include "target_json.h"
 
-/* Among 64 bytes at a time, in no order. */
+#if !defined(FF_SCALAR_TARGET)
 static inline bool has_backslash(const uint8_t *at, int64_t length) {
     uint8_t any = 0;
     int64_t i = 0;
@@ -509,6 +509,7 @@ static inline bool has_backslash(const uint8_t *at, int64_t length) {
 
 DEFINE_JSON_PREFILTER(json_prefilter, int32_t, scan_strings)
 DEFINE_JSON_PREFILTER(large_json_prefilter, int64_t, scan_large_strings)
+#endif
 
 const ff_target FF_TARGET_TABLE = {
     .name = FF_TARGET_NAME,
@@ -532,8 +533,10 @@ const ff_target FF_TARGET_TABLE = {
         },
     .string_equals = string_equals,
     .large_string_equals = large_string_equals,
+#if !defined(FF_SCALAR_TARGET) /* where a search byte by byte costs more than the parse it may spare */
     .json_prefilter = json_prefilter,
     .large_json_prefilter = large_json_prefilter,
+#endif
     .json_scan = JSON_SCAN,
     .json_scan_trusted = JSON_SCAN_TRUSTED,
     .string_find = string_find,

@@ -26,7 +26,9 @@ static void find_texts(const ff_group *group, const ff_batch *batch, text_place 
         ff_place_find(&texts->place, &group->source, batch->columns[group->source.column], texts->validities);
         const ff_view *view = texts->place.view;
         int64_t at = view->offset + view->length;
-        int64_t length = id == FF_TYPE_STRING ? ((const int32_t *)view->values)[at] : ((const int64_t *)view->values)[at];
+        const int32_t *offsets = view->values;
+        const int64_t *large_offsets = view->values;
+        int64_t length = id == FF_TYPE_STRING ? offsets[at] : large_offsets[at];
         texts->readable = view->data == NULL ? NULL : (const uint8_t *)view->data + length;
     }
 }
