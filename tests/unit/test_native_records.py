@@ -70,11 +70,15 @@ def outcome(select: Callable[[Any], Any], given: Any) -> Any:
     return selected if isinstance(selected, bool) else [id(record) for record in selected]
 
 
-def agree(program: Program, records: Sequence[Any], options: BindOptions = OPTIONS[0]) -> Any:
-    """What both say of the records together, and of each alone."""
+def agree(program: Program, records: Sequence[Any], options: BindOptions = OPTIONS[0], together: bool = True) -> Any:
+    """What both say of the records together, and of each alone.
+
+    Not ``together`` for random programs: a jump that no compiler makes may skip a test for all records of a morsel, and
+    natively each record is a morsel of its own.
+    """
     native, python = (choice.record_matcher(program, options, name) for name in ("native", "python"))
     assert isinstance(native, RecordProgram) and not isinstance(python, RecordProgram)
-    wanted = outcome(python.select, records)
+    wanted = outcome(python.select, records) if together else outcome(native.select, records)
     assert outcome(native.select, records) == wanted
     for record in records:
         assert outcome(native.matches, record) == outcome(python.matches, record), record
@@ -316,7 +320,7 @@ def test_random_filters_on_random_records(source: str, counted: Callable[[str, i
         random = Random(seed)
         for _ in range(2):
             records = some_records(random)
-            answer = agree(program, records, options)
+            answer = agree(program, records, options, together=source != "programs")
             seen["errors" if isinstance(answer, tuple) else "answers"] += 1
             seen["answers that tell records apart"] += isinstance(answer, list) and 0 < len(answer) < len(records)
 
