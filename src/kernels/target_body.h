@@ -5,6 +5,7 @@
  * meaning of every kernel: `destination` gets the candidates on whose value the test's `matches` is true. */
 #include <string.h>
 
+#include "fastfilter/intervals.h"
 #include "fastfilter/target.h"
 #include "fastfilter/text.h"
 
@@ -100,25 +101,6 @@ static inline uint64_t pair_mask(const uint8_t *at, uint8_t fold, uint8_t byte, 
 }
 
 /* -- numbers ---------------------------------------------------------------------------------------------------------- */
-
-/* Whether some interval holds the value: intervals ascend, so the last one that starts at or below it decides. */
-#define DEFINE_IN(FIELD, TYPE)                                                                                         \
-    static inline bool in_##FIELD(const ff_constant *constant, TYPE value) {                                           \
-        int32_t low = 0, high = constant->num_##FIELD;                                                                 \
-        while (low < high) {                                                                                           \
-            int32_t middle = low + (high - low) / 2;                                                                   \
-            if (constant->FIELD[middle].lower <= value) {                                                              \
-                low = middle + 1;                                                                                      \
-            } else {                                                                                                   \
-                high = middle;                                                                                         \
-            }                                                                                                          \
-        }                                                                                                              \
-        return low > 0 && value <= constant->FIELD[low - 1].upper;                                                     \
-    }
-
-DEFINE_IN(int64s, int64_t)
-DEFINE_IN(uint64s, uint64_t)
-DEFINE_IN(doubles, double)
 
 /* A double bound as the nearest float that is not outside it. */
 static inline float float_at_least(double bound) {

@@ -1,28 +1,6 @@
 /* Numbers and instants of every width against closed intervals, one at a time. */
-#include "fastfilter/tests.h"
+#include "fastfilter/intervals.h"
 #include "fastfilter/text.h"
-
-/* Whether some interval holds the value: intervals ascend, so the last one that starts at or below it decides. */
-#define DEFINE_IN(NAME, TYPE, FIELD)                                                                                   \
-    static inline bool NAME(const ff_constant *constant, TYPE value) {                                                 \
-        if (constant->num_##FIELD == 1) { /* without a branch on the value */                                          \
-            return (value >= constant->FIELD[0].lower) & (value <= constant->FIELD[0].upper);                          \
-        }                                                                                                              \
-        int32_t low = 0, high = constant->num_##FIELD;                                                                 \
-        while (low < high) {                                                                                           \
-            int32_t middle = low + (high - low) / 2;                                                                   \
-            if (constant->FIELD[middle].lower <= value) {                                                              \
-                low = middle + 1;                                                                                      \
-            } else {                                                                                                   \
-                high = middle;                                                                                         \
-            }                                                                                                          \
-        }                                                                                                              \
-        return low > 0 && value <= constant->FIELD[low - 1].upper;                                                     \
-    }
-
-DEFINE_IN(in_int64s, int64_t, int64s)
-DEFINE_IN(in_uint64s, uint64_t, uint64s)
-DEFINE_IN(in_doubles, double, doubles)
 
 bool ff_in_doubles(const ff_constant *constant, double value) {
     return in_doubles(constant, value);

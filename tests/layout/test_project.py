@@ -162,7 +162,7 @@ def texts() -> list[pathlib.Path]:
 
 
 FORBIDDEN = re.compile(
-    r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b|/work/|/root/|/home/"
+    r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b|/root/|/home/"
 )
 
 
