@@ -100,7 +100,7 @@ static inline uint64_t pair_mask(const uint8_t *at, uint8_t fold, uint8_t byte, 
 #endif
 }
 
-/* -- numbers ---------------------------------------------------------------------------------------------------------- */
+/* -- numbers ------------------------------------------------------------------------------------------------------ */
 
 /* A double bound as the nearest float that is not outside it. */
 static inline float float_at_least(double bound) {
@@ -162,7 +162,7 @@ DEFINE_NUMBERS(uint64, uint64_t, uint64_t, uint64s, CAST_LOWER, CAST_LOWER)
 DEFINE_NUMBERS(float32, float, double, doubles, FLOAT_LOWER, FLOAT_UPPER)
 DEFINE_NUMBERS(float64, double, double, doubles, CAST_LOWER, CAST_LOWER)
 
-/* -- equality of strings ---------------------------------------------------------------------------------------------- */
+/* -- equality of strings ------------------------------------------------------------------------------------------ */
 
 /* Up to eight bytes from `at`, as memcpy puts them into a zero; reads nothing behind `end`. */
 static inline uint64_t load_up_to_8(const uint8_t *at, int64_t length, const uint8_t *end) {
@@ -221,7 +221,7 @@ static inline bool equals_one(const uint8_t *at, const uint8_t *end, ff_bytes st
 DEFINE_STRING_EQUALS(string_equals, int32_t)
 DEFINE_STRING_EQUALS(large_string_equals, int64_t)
 
-/* -- occurrence in strings -------------------------------------------------------------------------------------------- */
+/* -- occurrence in strings ---------------------------------------------------------------------------------------- */
 
 static inline uint8_t folded(uint8_t byte) {
     return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
@@ -389,11 +389,11 @@ static inline bool ascends_int64_t(const int64_t *offsets, int count) {
 DEFINE_STRING_FIND(string_find, int32_t, scan_strings)
 DEFINE_STRING_FIND(large_string_find, int64_t, scan_large_strings)
 
-/* -- dictionaries ----------------------------------------------------------------------------------------------------- */
+/* -- dictionaries ------------------------------------------------------------------------------------------------- */
 
 /* A slot that is null may hold any number, so only candidates are checked; the verdict behind the last is zero. Verdicts
  * on few entries fit one word, which is shifted instead of memory being read. */
-#define DEFINE_MAP(NAME, TYPE, UNSIGNED)                                                                                        \
+#define DEFINE_MAP(NAME, TYPE, UNSIGNED)                                                                                \
     static bool NAME(const void *entries, int64_t num_rows, int64_t num_entries, const uint8_t *verdicts,              \
                      const uint64_t *candidates, uint64_t *destination) {                                              \
         const TYPE *numbers = entries;                                                                                 \
@@ -446,7 +446,7 @@ DEFINE_MAP(map_uint16, uint16_t, uint16_t)
 DEFINE_MAP(map_uint32, uint32_t, uint32_t)
 DEFINE_MAP(map_uint64, uint64_t, uint64_t)
 
-/* -- JSON texts ------------------------------------------------------------------------------------------------------- */
+/* -- JSON texts --------------------------------------------------------------------------------------------------- */
 
 #include "target_json.h"
 
