@@ -113,16 +113,59 @@ static int64_t width_of(ff_type_id id) {
 
 /* The verdicts on all of a dictionary's entries, decided when the run first asks; NULL if it has more entries than the
  * run has rows (or there is no memory), so that those that occur are to be decided one by one. */
-static const uint8_t *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
-    uint8_t *verdicts = run->verdicts[test->number];
-    if (verdicts == NULL && dictionary->length <= run->num_rows) {
-        verdicts = calloc((size_t)dictionary->length + 1, 1);
-        for (int64_t entry = 0; verdicts != NULL && entry < dictionary->length; entry++) {
-            verdicts[entry] = decide(test, dictionary, entry, run);
+static const ff_verdicts *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
+    ff_verdicts *verdicts = &run->verdicts[test->number];
+    if (verdicts->flags == NULL && dictionary->length <= run->num_rows) {
+        verdicts->flags = calloc((size_t)dictionary->length + 1, 1);
+        bool before = false;
+        for (int64_t entry = 0; verdicts->flags != NULL && entry < dictionary->length; entry++) {
+            bool passes = decide(test, dictionary, entry, run);
+            verdicts->flags[entry] = passes;
+            if (passes && !before && verdicts->num_runs >= 0) {
+                verdicts->num_runs = verdicts->num_runs < FF_MOST_RUNS ? verdicts->num_runs + 1 : -1;
+            }
+            if (passes && verdicts->num_runs > 0) {
+                ff_int64_interval *last = &verdicts->runs[verdicts->num_runs - 1];
+                *last = (ff_int64_interval){before ? last->lower : entry, entry};
+            }
+            before = passes;
         }
-        run->verdicts[test->number] = verdicts;
     }
-    return verdicts;
+    return verdicts->flags == NULL ? NULL : verdicts;
+}
+
+/* Entry numbers against intervals of them, as numbers of a column are compared. */
+static void compare_entries(const ff_int64_interval *intervals, int32_t num_intervals, const ff_view *view,
+                            int64_t first, int64_t num_rows, const uint64_t *candidates, uint64_t *destination,
+                            ff_run *run) {
+    ff_uint64_interval positive[FF_MOST_RUNS];
+    for (int32_t at = 0; at < num_intervals; at++) {
+        positive[at] = (ff_uint64_interval){(uint64_t)intervals[at].lower, (uint64_t)intervals[at].upper};
+    }
+    ff_test entries = {.constant = {.num_int64s = num_intervals,
+                                    .int64s = intervals,
+                                    .num_uint64s = num_intervals,
+                                    .uint64s = positive}};
+    ff_target_in_use->numbers[view->type->index_id](&entries, view, first, num_rows, candidates, destination, run);
+}
+
+/* Where few runs of entries pass, entry numbers are compared with these. False if that is not to be done: there are more
+ * runs, or some candidate's number may be out of range. */
+static bool compared(const ff_verdicts *verdicts, const ff_view *view, int64_t first, int64_t num_rows,
+                     const uint64_t *candidates, uint64_t *destination, ff_run *run) {
+    static const int64_t greatest[] = {[1] = INT8_MAX, [2] = INT16_MAX, [4] = INT32_MAX, [8] = INT64_MAX};
+    uint64_t inside[64];
+    int64_t num_entries = ff_child(view, 0)->length, width = width_of(view->type->index_id);
+    if (verdicts->num_runs < 0 || num_entries == 0 || num_entries - 1 > greatest[width] || num_rows > 64 * 64) {
+        return false;
+    }
+    ff_int64_interval all = {0, num_entries - 1};
+    compare_entries(&all, 1, view, first, num_rows, candidates, inside, run);
+    if (memcmp(inside, candidates, 8 * (size_t)ff_num_words(num_rows)) != 0) {
+        return false;
+    }
+    compare_entries(verdicts->runs, verdicts->num_runs, view, first, num_rows, candidates, destination, run);
+    return true;
 }
 
 /* A dictionary: each entry is decided once. */
@@ -131,12 +174,16 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
     const ff_place *place = &batch->places[test->source_number];
     const ff_view *dictionary = ff_child(place->view, 0);
     const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
-    const uint8_t *verdicts = verdicts_of(test, dictionary, run);
+    const ff_verdicts *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
+    if (verdicts != NULL && compared(verdicts, place->view, first, num_rows, candidates, destination, run)) {
+        add_nulls(test, num_rows, destination, run);
+        return;
+    }
     if (verdicts != NULL) {
         ff_type_id id = place->view->type->index_id;
         const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
-        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, candidates,
+        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts->flags, candidates,
                                                destination)) {
             ff_fault_data(&run->fault, "a dictionary index is out of range");
             return;
@@ -404,7 +451,7 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
     run->candidates = malloc(8 * num_words);
     run->nulls = malloc(8 * num_words);
     run->needles = calloc((size_t)num_tests + 1, sizeof(ff_needle_run));
-    run->verdicts = calloc((size_t)num_tests + 1, sizeof(uint8_t *));
+    run->verdicts = calloc((size_t)num_tests + 1, sizeof(ff_verdicts));
     run->group_runs = calloc((size_t)num_groups + 1, sizeof(ff_group_run));
     bool good = run->candidates && run->nulls && run->needles && run->verdicts && run->group_runs;
     for (int32_t group = 0; group < num_groups && good; group++) {
@@ -420,7 +467,7 @@ void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests) {
         free(run->group_runs[group].values);
     }
     for (int32_t test = 0; run->verdicts != NULL && test < num_tests; test++) {
-        free(run->verdicts[test]);
+        free(run->verdicts[test].flags);
     }
     free(run->candidates);
     free(run->nulls);

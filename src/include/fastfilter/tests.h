@@ -178,6 +178,14 @@ typedef struct {
     ff_json_value *values; /* num_slots for each row of the morsel */
 } ff_group_run;
 
+/* A test's verdicts on the entries of its dictionary. */
+#define FF_MOST_RUNS 4
+typedef struct {
+    uint8_t *flags;   /* one an entry, and 0 behind the last; NULL until asked */
+    int32_t num_runs; /* of entries that pass; -1: more than FF_MOST_RUNS */
+    ff_int64_interval runs[FF_MOST_RUNS];
+} ff_verdicts;
+
 struct ff_run {
     ff_fault fault;
     int64_t num_rows;    /* of all morsels together */
@@ -185,7 +193,7 @@ struct ff_run {
     uint64_t *candidates;
     uint64_t *nulls;
     ff_needle_run *needles; /* by test */
-    uint8_t **verdicts; /* by test: on each entry of its dictionary, and 0 behind the last; NULL until asked */
+    ff_verdicts *verdicts; /* by test */
     const ff_group *groups;
     ff_group_run *group_runs;
     ff_buffer text, other, keys;
