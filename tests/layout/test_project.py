@@ -161,9 +161,7 @@ def texts() -> list[pathlib.Path]:
     return [path for path in paths if path.is_file() and path.suffix in kinds and path != pathlib.Path(__file__)]
 
 
-FORBIDDEN = re.compile(
-    r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b|/root/|/home/"
-)
+FORBIDDEN = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b|/root/|/home/")
 
 
 def test_nothing_is_left_to_do() -> None:
