@@ -127,11 +127,26 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
     return Input(batch.schema, iter((batch,)), True, False, select)
 
 
+def _check_keys(values: Any) -> None:
+    """Refuses keys that are no text, which json would turn into text: 1 and "1" would become one key."""
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Mapping):
+            wrong = next((key for key in value if not isinstance(key, str)), None)
+            if wrong is not None:
+                raise TypeError(f"the key {wrong!r} is no text")
+            pending += value.values()
+        elif isinstance(value, list | tuple):
+            pending += value
+
+
 def _array_of(name: str, column: Any) -> Any:
     """A column that is no Arrow array yet. Dicts become JSON values: a key that is absent is missing, not null."""
     if isinstance(column, list | tuple) and any(isinstance(value, Mapping) for value in column):
         try:
             texts = [None if value is None else json.dumps(value, allow_nan=False) for value in column]
+            _check_keys(column)  # which json has found to hold no circle
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(
                 f"column {name!r} holds dicts that are no JSON ({error}): give JSON text or an Arrow array, or use "

@@ -83,6 +83,9 @@ def test_dicts_in_a_column_are_read_like_records() -> None:
     assert flt.filter({"metadata": rows}) == {"metadata": [{"b": None}]}
     with pytest.raises(ValueError, match="column 'metadata' holds dicts that are no JSON"):
         flt.mask({"metadata": [{"b": object()}]})
+    for odd in ({1: "a"}, {"o": {True: 1}}, {"o": [{"p": {2: 3}}]}):
+        with pytest.raises(ValueError, match="is no text"):
+            flt.mask({"metadata": [odd, None]})
 
 
 def test_a_column_that_arrow_cannot_hold_is_named() -> None:
