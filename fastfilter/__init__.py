@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastfilter.bytecode.program import Program
+    from fastfilter.corpus.record_batches import scan
+    from fastfilter.corpus.report import ScanReport
     from fastfilter.errors import BindError, DataError, FilterError, ProgramError
     from fastfilter.filter import Filter, compile
     from fastfilter.runtime.vm import backend
@@ -34,9 +36,11 @@ __all__ = [
     "FilterError",
     "Program",
     "ProgramError",
+    "ScanReport",
     "__version__",
     "backend",
     "compile",
+    "scan",
 ]
 
 __version__ = "0.1.0"
@@ -48,6 +52,8 @@ _HOMES = {
     "FilterError": "fastfilter.errors",
     "Program": "fastfilter.bytecode.program",
     "ProgramError": "fastfilter.errors",
+    "ScanReport": "fastfilter.corpus.report",
     "backend": "fastfilter.runtime.vm",
     "compile": "fastfilter.filter",
+    "scan": "fastfilter.corpus.record_batches",
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import enum
 import functools
 import io
 import json
@@ -24,10 +23,36 @@ import pyarrow as pa
 import typer
 
 import fastfilter
+from fastfilter.cli_options import (
+    ColumnsOption,
+    DialectOption,
+    ExplainIoOption,
+    FieldOption,
+    FilterArgument,
+    InputFormatOption,
+    LimitOption,
+    MemoryOption,
+    MetadataOption,
+    MissingFields,
+    MissingFieldsOption,
+    OptionalSources,
+    OutputOption,
+    PruneOption,
+    QuietOption,
+    RowNumberOption,
+    ScopeOption,
+    SkipBadFilesOption,
+    SourceColumnOption,
+    Sources,
+    StrictJsonOption,
+    ThreadsOption,
+    TrustJsonOption,
+)
 from fastfilter.compiler.dialects import DIALECTS
-from fastfilter.corpus.formats import Format, UsageError, known_endings
+from fastfilter.corpus.formats import UsageError, known_endings
+from fastfilter.corpus.origins import Origins
 from fastfilter.corpus.output import write_file, write_lines
-from fastfilter.corpus.scan import Scan, ScanOptions
+from fastfilter.corpus.scan import MEMORY_BUDGET, Scan, ScanOptions
 from fastfilter.corpus.sources import STANDARD_INPUT, find_files
 from fastfilter.corpus.writers import check_is_no_source, check_output
 from fastfilter.errors import BindError, DataError, FilterError
@@ -51,58 +76,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
-class MissingFields(enum.Enum):
-    """The choices of ``--missing-fields``."""
-
-    ERROR = "error"
-    NULL = "null"
-
-
-FilterArgument = Annotated[
-    str, typer.Argument(metavar="FILTER", help="The filter: JSON text, a file with it, or - for standard input.")
-]
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE",
-        help="Files, folders or globs of Parquet, Arrow IPC, JSONL or CSV; - is standard input (JSONL).",
-    ),
-]
-OptionalSources = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="SOURCE", help="Files, folders or globs, as of run.", show_default=False),
-]
-DialectOption = Annotated[
-    str, typer.Option("--dialect", help=f"The filter's dialect: auto, {', '.join(DIALECTS)}.", metavar="NAME")
-]
-ScopeOption = Annotated[
-    list[str] | None,
-    typer.Option("--scope", metavar="KEY=VALUE", help="A scope ANDed with the filter, as user_id=ada; repeatable."),
-]
-MetadataOption = Annotated[str, typer.Option("--metadata", metavar="COLUMN", help="The name of the metadata column.")]
-FieldOption = Annotated[
-    list[str] | None,
-    typer.Option("--field", metavar="NAME=COLUMN", help="The column of a built-in field with another name."),
-]
-MissingFieldsOption = Annotated[
-    MissingFields,
-    typer.Option("--missing-fields", help="What a built-in field without a column is: an error, or null on every row."),
-]
-StrictJsonOption = Annotated[
-    bool, typer.Option("--strict-json", help="Stop at metadata that is no JSON object; without it, that is missing.")
-]
-TrustJsonOption = Annotated[
-    bool, typer.Option("--trust-json", help="Take JSON texts for well-formed: faster, and no check of broken ones.")
-]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", min=1, help="The most threads to use.", show_default="every core")
-]
-InputFormatOption = Annotated[
-    Format | None,
-    typer.Option("--input-format", help="The format of all sources, whatever their names.", show_default="by ending"),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
 
 Parameters = ParamSpec("Parameters")
 
@@ -180,32 +153,26 @@ def options(
 def run(
     filter: FilterArgument,
     sources: Sources,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="OUT",
-            help="The file to write, in the format of its ending; without it standard output: a table on a terminal, "
-            "JSONL in a pipe.",
-        ),
-    ] = None,
+    output: OutputOption = None,
     dialect: DialectOption = "auto",
     scope: ScopeOption = None,
     metadata: MetadataOption = "metadata",
     field: FieldOption = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--columns", metavar="A,B,...", help="The columns to write, in this order.", show_default="all"),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=0, help="Stop after so many matching rows.", show_default="none")
-    ] = None,
+    columns: ColumnsOption = None,
+    limit: LimitOption = None,
     missing_fields: MissingFieldsOption = MissingFields.ERROR,
     strict_json: StrictJsonOption = False,
     trust_json: TrustJsonOption = False,
     threads: ThreadsOption = None,
     input_format: InputFormatOption = None,
+    row_number: RowNumberOption = None,
+    source_column: SourceColumnOption = None,
+    prune: PruneOption = True,
+    memory_budget: MemoryOption = MEMORY_BUDGET >> 20,
+    skip_bad_files: SkipBadFilesOption = False,
+    explain_io: ExplainIoOption = False,
     quiet: QuietOption = False,
-) -> int:  # fmt: skip
+) -> int:
     """Write the rows of the sources that match the filter."""
     fields = _pairs("--field", field)
     flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
@@ -216,7 +183,11 @@ def run(
     else:
         with contextlib.suppress(OSError):  # it may be no file at all
             check_is_no_source(os.fstat(sys.stdout.fileno()), "standard output", files)
-    scan = Scan(flt, files, ScanOptions(names, limit, threads, metadata, fields, strict_json))
+    options = ScanOptions(
+        names, limit, threads, metadata, fields, strict_json, prune, memory_budget << 20,
+        skip_bad_files=skip_bad_files, origins=Origins(row_number, source_column),
+    )  # fmt: skip
+    scan = Scan(flt, files, options, on_bad_file=_say_bad_file)
     started = time.perf_counter()
     table = None
     with _progress(scan, quiet):
@@ -231,7 +202,7 @@ def run(
             sys.stdout.buffer.flush()
     if table is not None:
         table.show()
-    return _finished(scan, started, quiet, output)
+    return _finished(scan, started, quiet, output, explain_io)
 
 
 @app.command()
@@ -248,18 +219,25 @@ def count(
     trust_json: TrustJsonOption = False,
     threads: ThreadsOption = None,
     input_format: InputFormatOption = None,
+    prune: PruneOption = True,
+    memory_budget: MemoryOption = MEMORY_BUDGET >> 20,
+    skip_bad_files: SkipBadFilesOption = False,
+    explain_io: ExplainIoOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Print how many rows of the sources match the filter."""
     fields = _pairs("--field", field)
     flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
     files = find_files(sources, input_format)
-    scan = Scan(flt, files, ScanOptions(None, None, threads, metadata, fields, strict_json))
+    options = ScanOptions(
+        None, None, threads, metadata, fields, strict_json, prune, memory_budget << 20, skip_bad_files=skip_bad_files
+    )
+    scan = Scan(flt, files, options, on_bad_file=_say_bad_file)
     started = time.perf_counter()
     with _progress(scan, quiet):
         scan.count()
     print(scan.rows_out, flush=True)
-    return _finished(scan, started, quiet, None)
+    return _finished(scan, started, quiet, None, explain_io)
 
 
 @app.command()
@@ -408,8 +386,15 @@ def _progress(scan: Scan, quiet: bool) -> contextlib.AbstractContextManager[None
     return progress_shown(scan)
 
 
-def _finished(scan: Scan, started: float, quiet: bool, output: str | None) -> int:
+def _say_bad_file(message: str) -> None:
+    """Says what is wrong with a file that is passed over; also with ``--quiet``, as its rows are not in the output."""
+    _say(f"skipped: {message}")
+
+
+def _finished(scan: Scan, started: float, quiet: bool, output: str | None, explain_io: bool) -> int:
     """Says in one line what a scan did; its exit code."""
+    if explain_io:
+        _say(str(scan.report))
     if not quiet:
         seconds = time.perf_counter() - started
         into = f" → {output}" if output not in (None, "-") else ""

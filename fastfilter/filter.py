@@ -20,6 +20,7 @@ from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
+from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
 from fastfilter.runtime.inputs import Input, open_input
 from fastfilter.runtime.records import RecordMatcher, record_matcher
@@ -187,6 +188,11 @@ class Filter:
     def program(self) -> Program:
         """The compiled program."""
         return self._program
+
+    @property
+    def options(self) -> BindOptions:
+        """How its fields find their columns."""
+        return self._options
 
     @property
     def dialect(self) -> str | None:
@@ -357,13 +363,31 @@ class Filter:
 
     # -- inner workings ----------------------------------------------------------------------------------------------
 
-    def bind_record_json(self, column: str) -> Filter:
+    def bind(self, schema: pa.Schema) -> Binding:
+        """The program bound to a schema: where each of its fields is found, for who judges data without reading it.
+
+        Raises:
+            BindError: the filter does not fit the schema.
+
+        Example:
+            >>> import fastfilter
+            >>> flt = fastfilter.compile({"field": "id", "operator": "eq", "value": "a"})
+            >>> flt.bind(pa.schema([("content", pa.string()), ("id", pa.string())])).sources[0].column
+            1
+        """
+        return bind(self.program, schema, self._options)
+
+    def bind_record_json(self, column: str, program: Program | None = None) -> Filter:
         """The same filter for data with each whole record as JSON text in one column, as a JSONL file's lines are.
+
+        Given a program, the same options with that program.
 
         Fields are then found in that text, each with the JSON value it has there. A text that is no JSON object is a
         DataError with the row's number, whatever ``on_invalid_json`` says: it is a broken record.
         """
         options = dataclasses.replace(self._options, record_json=column)
+        if program is not None:
+            return Filter(program, options)
         return Filter(
             self.program, options, dialect=self.dialect, rest=self.rest, expression=self._expression, rules=self._rules
         )

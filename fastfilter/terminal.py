@@ -46,7 +46,7 @@ class TableRows:
         if not self._rows:
             return
         console = Console()
-        names = list(self._scan.options.columns or dict.fromkeys(name for row in self._rows for name in row))
+        names = list(self._scan.options.output_columns or dict.fromkeys(name for row in self._rows for name in row))
         wanted = [max(cell_len(_clean(row.get(name, ""))) for row in (*self._rows, {name: name})) for name in names]
         widths = _widths(wanted, console.width - 1)
         table = Table(header_style="bold")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -24,7 +23,7 @@ class ByteSource:
     def __init__(self, file: InputFile) -> None:
         self._is_stream = file.is_stream
         if not file.is_stream:
-            self._file: Any = pa.OSFile(os.fsencode(file.path))
+            self._file: Any = file.open()
         elif file.path != STANDARD_INPUT:
             self._file = pa.PythonFile(open(file.path, "rb"), "r")  # noqa: SIM115 - closed in close()
         elif sys.stdin is None:
@@ -42,6 +41,10 @@ class ByteSource:
         """At most so many bytes; none at the end."""
         block: bytes = self.arrow.read(num_bytes)
         return block
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fills the buffer as far as there are bytes; how many there were, none at the end."""
+        return int(self.arrow.readinto(buffer))
 
     def position(self) -> int:
         """How many bytes of the file, before decompression, are read."""

@@ -53,37 +53,49 @@ class CsvReader(Reader):
         return _damaged(self.file, error, list(self._types), row)
 
 
-def infer_types(files: Sequence[InputFile], declared: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
+def infer_types(
+    files: Sequence[InputFile],
+    declared: Mapping[str, pa.DataType],
+    on_bad_file: Callable[[DataError], None],
+) -> dict[str, pa.DataType]:
     """The type of every column of the files: as declared, else bool, int64 or double if all values are, else text.
 
     Args:
         files: CSV files; a column may be in some of them only.
         declared: types of columns, by name.
-
-    Raises:
-        DataError: a file is not CSV with a header.
+        on_bad_file: is told of a file that is not CSV with a header; if it does not raise that, the file counts as far
+            as it can be read.
     """
     found: dict[str, Kinds] = {}
     for file in files:
-        names = _header(file)
-        for name in names:
-            found.setdefault(name, Kinds.NONE)
-        undecided = [name for name in names if name not in declared and not found[name] & Kinds.STRING]
-        doubles = [name for name in names if name in declared and pat.is_floating(declared[name])]
-        if undecided or doubles:
-            row = 1
-            try:
-                for batch, _ in _read(file, names, dict.fromkeys(undecided + doubles, pa.string())):
-                    for name in undecided:
-                        if not found[name] & Kinds.STRING:
-                            found[name] |= _kinds(batch.column(name))
-                    for name in doubles:
-                        _check_doubles(batch.column(name), name, file, row)
-                    row += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
-                raise _damaged(file, error, names, row) from error
+        try:
+            _find_kinds(file, declared, found)
+        except DataError as error:
+            on_bad_file(error)
     types = {name: type_of(kinds) or pa.string() for name, kinds in found.items()}
     return {name: declared.get(name, pa.string() if pa.types.is_null(type) else type) for name, type in types.items()}
+
+
+def _find_kinds(file: InputFile, declared: Mapping[str, pa.DataType], found: dict[str, Kinds]) -> None:
+    """Adds the kinds of values that the columns of a file have; looks at the doubles that are declared, too."""
+    names = _header(file)
+    for name in names:
+        found.setdefault(name, Kinds.NONE)
+    undecided = [name for name in names if name not in declared and not found[name] & Kinds.STRING]
+    doubles = [name for name in names if name in declared and pat.is_floating(declared[name])]
+    if not undecided and not doubles:
+        return
+    row = 1
+    try:
+        for batch, _ in _read(file, names, dict.fromkeys(undecided + doubles, pa.string())):
+            for name in undecided:
+                if not found[name] & Kinds.STRING:
+                    found[name] |= _kinds(batch.column(name))
+            for name in doubles:
+                _check_doubles(batch.column(name), name, file, row)
+            row += batch.num_rows
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(file, error, names, row) from error
 
 
 def _kinds(texts: pa.Array) -> Kinds:

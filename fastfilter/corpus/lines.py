@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["LINE_COLUMN", "LINE_SCHEMA", "ByteStream", "lines_of", "read_lines"]
+__all__ = ["LINE_COLUMN", "LINE_SCHEMA", "ByteStream", "Bytes", "cut_lines", "lines_of", "whole_lines"]
 
 LINE_COLUMN = "line"
 LINE_SCHEMA = pa.schema([pa.field(LINE_COLUMN, pa.large_string(), nullable=False)])
@@ -18,67 +18,81 @@ LINE_SCHEMA = pa.schema([pa.field(LINE_COLUMN, pa.large_string(), nullable=False
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
 
+_SEARCHED_BYTES = 1 << 16
+
+Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 
 
 class ByteStream(Protocol):
     """What lines are read from."""
 
-    def read(self, num_bytes: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fills the buffer as far as there are bytes; how many there were, none at the end."""
         ...
 
 
-def read_lines(stream: ByteStream, block_bytes: int) -> Iterator[tuple[pa.RecordBatch, Numbers]]:
-    """The lines of a stream that are not blank, in batches of about ``block_bytes`` or of one longer line.
-
-    Yields:
-        A batch of :data:`LINE_SCHEMA`, each line with the bytes that end it, and the lines' numbers in the file, from
-        1. A byte order mark at the start is no part of the first line. The text is not checked to be UTF-8.
-    """
-    next_line = 1
-    for text in _whole_lines(stream, block_bytes):
-        batch, numbers, num_lines = _cut(text.removeprefix(_BYTE_ORDER_MARK) if next_line == 1 else text, next_line)
-        next_line += num_lines
-        if batch.num_rows:
-            yield batch, numbers
-
-
-def _whole_lines(stream: ByteStream, block_bytes: int) -> Iterator[bytes]:
-    """The stream in parts that end where a line does."""
-    pieces: list[bytes] = []  # of a line whose end is not read yet
-    while block := stream.read(block_bytes):
-        end = block.rfind(b"\n") + 1
+def whole_lines(stream: ByteStream, block_bytes: int) -> Iterator[Bytes]:
+    """A stream in parts of about ``block_bytes``, or of one longer line, that end where a line does."""
+    begun = np.empty(0, np.uint8)  # of a line whose end is not read yet
+    while True:
+        block = np.empty(len(begun) + block_bytes, np.uint8)
+        block[: len(begun)] = begun
+        num_read = stream.readinto(block.data[len(begun) :])
+        if not num_read:
+            break
+        block = block[: len(begun) + num_read]
+        end = _last_end(block, len(begun))
         if end:
-            yield b"".join((*pieces, block[:end]))
-            pieces.clear()
-        if end < len(block):
-            pieces.append(block[end:])
-    if pieces:
-        yield b"".join(pieces)
+            yield block[:end]
+        begun = block[end:]
+    if len(begun):
+        yield begun
 
 
-def _cut(text: bytes, first_line: int) -> tuple[pa.RecordBatch, Numbers, int]:
-    """Cuts text after every newline: the lines that are not blank, their numbers, and how many lines there are."""
-    data = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(data == ord("\n")) + 1
-    if text and not text.endswith(b"\n"):
+def _last_end(block: Bytes, start: int) -> int:
+    """Behind the last newline of a block, which has none before ``start``; 0 if there is none."""
+    stop = len(block)
+    while stop > start:
+        before = max(start, stop - _SEARCHED_BYTES)
+        end = block[before:stop].tobytes().rfind(b"\n")
+        if end >= 0:
+            return before + end + 1
+        stop = before
+    return 0
+
+
+def cut_lines(text: Bytes, is_first: bool) -> tuple[pa.RecordBatch, Numbers, int]:
+    """Cuts text after every newline.
+
+    Args:
+        text: whole lines; it is not checked to be UTF-8.
+        is_first: whether the text begins its file: a byte order mark there is no part of the first line.
+
+    Returns:
+        A batch of :data:`LINE_SCHEMA` with the lines that are not blank, each with the bytes that end it; the number of
+        each among all lines of the text, from 0; and how many lines there are.
+    """
+    if is_first and text[: len(_BYTE_ORDER_MARK)].tobytes() == _BYTE_ORDER_MARK:
+        text = text[len(_BYTE_ORDER_MARK) :]
+    ends = np.flatnonzero(text == ord("\n")) + 1
+    if len(text) and text[-1] != ord("\n"):
         ends = np.append(ends, len(text))
     offsets = np.zeros(len(ends) + 1, np.int64)
     offsets[1:] = ends
     array = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
-    numbers = np.arange(first_line, first_line + len(ends), dtype=np.int64)
+    numbers = np.arange(len(ends), dtype=np.int64)
     batch = pa.record_batch([array], schema=LINE_SCHEMA)
-    kept = ~_blank_lines(text, data, offsets)
+    kept = ~_blank_lines(text, offsets)
     if not kept.all():
         batch, numbers = batch.filter(pa.array(kept)), numbers[kept]
     return batch, numbers, len(ends)
 
 
-def _blank_lines(text: bytes, data: npt.NDArray[np.uint8], offsets: Numbers) -> npt.NDArray[np.bool_]:
+def _blank_lines(text: Bytes, offsets: Numbers) -> npt.NDArray[np.bool_]:
     blank = np.zeros(len(offsets) - 1, np.bool_)
-    for line in np.flatnonzero(data[offsets[:-1]] <= ord(" ")):
-        blank[line] = not text[offsets[line] : offsets[line + 1]].strip(_BLANK)
+    for line in np.flatnonzero(text[offsets[:-1]] <= ord(" ")):
+        blank[line] = not text[offsets[line] : offsets[line + 1]].tobytes().strip(_BLANK)
     return blank
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Protocol
-
-import pyarrow as pa
+from typing import Any, Protocol
 
 from fastfilter.corpus.formats import Format
-from fastfilter.corpus.json_lines import LineColumns, project
+from fastfilter.corpus.json_lines import project
 from fastfilter.corpus.json_text import check_json_columns, json_rows
 from fastfilter.corpus.lines import lines_of
 from fastfilter.corpus.reader import Piece
 from fastfilter.corpus.scan import Scan
 from fastfilter.corpus.schemas import conform, unified_schema
-from fastfilter.corpus.writers import ColumnWriter, check_output, open_byte_stream, open_column_writer, put_into_place
+from fastfilter.corpus.spool import Spool
+from fastfilter.corpus.writers import check_output, open_byte_stream, open_column_writer, put_into_place
 
 __all__ = ["JsonLines", "write_file", "write_lines"]
 
@@ -44,7 +43,7 @@ class JsonLines:
 
     def texts(self, piece: Piece) -> Iterator[Any]:
         """The piece as bytes, in parts."""
-        columns = self._options.columns
+        columns = self._options.output_columns
         if piece.is_lines:
             yield lines_of(piece.batch) if columns is None else project(piece.batch.column(0), columns, self._missing)
             return
@@ -93,40 +92,8 @@ def write_file(scan: Scan, path: str) -> None:
 def _write_by_way_of_spool(scan: Scan, path: str, temporary: str, format: Format, compression: str | None) -> None:
     """Writes rows of which some are lines: their columns have types only when the last line has been seen, so all rows
     are kept in a file without a name beside the output meanwhile."""
-    line_columns = LineColumns(scan.declared, scan.options.metadata, scan.options.columns)
-    with tempfile.TemporaryFile(dir=os.path.dirname(temporary)) as spool:
-        for piece in scan.matches():
-            _spool(line_columns.split(piece) if piece.is_lines else piece.batch, piece, spool)
-        scan.columns_missing &= line_columns.values_missing()
-        schemas = [
-            (file.path, line_columns.schema if schema is None else schema)
-            for file, schema in zip(scan.files, scan.schemas, strict=True)
-        ]
-        schema = unified_schema(schemas)
-        if not schema.names and not scan.rows_out:  # so that it can be read again with the same filter
-            schema = pa.schema([(name, scan.declared.get(name, pa.string())) for name in scan.columns_tested])
-        with open_column_writer(temporary, path, schema, format, compression) as writer:
-            spool.seek(0)
-            _write_spooled(spool, line_columns, schema, writer)
-
-
-_IS_LINES = b"fastfilter:lines"
-_PATH = b"fastfilter:path"
-
-
-def _spool(batch: pa.RecordBatch, piece: Piece, spool: BinaryIO) -> None:
-    """Appends a batch as an Arrow stream of its own, as its columns may differ from the last one's."""
-    marks = {_IS_LINES: b"1" if piece.is_lines else b"", _PATH: os.fsencode(piece.file.path)}
-    batch = batch.replace_schema_metadata(marks)
-    with pa.ipc.new_stream(spool, batch.schema) as writer:
-        writer.write_batch(batch)
-
-
-def _write_spooled(spool: BinaryIO, line_columns: LineColumns, schema: pa.Schema, writer: ColumnWriter) -> None:
-    end = os.fstat(spool.fileno()).st_size
-    while spool.tell() < end:
-        with pa.ipc.open_stream(spool) as reader:
-            marks = reader.schema.metadata
-            for batch in reader:
-                typed = line_columns.typed(batch) if marks[_IS_LINES] else batch
-                writer.write(conform(typed, schema, os.fsdecode(marks[_PATH])))
+    with tempfile.TemporaryFile(dir=os.path.dirname(temporary)) as file:
+        spool = Spool(scan, file)
+        with open_column_writer(temporary, path, spool.schema, format, compression) as writer:
+            for batch in spool.batches():
+                writer.write(batch)

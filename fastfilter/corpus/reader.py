@@ -1,10 +1,11 @@
-"""What every reader of files gives: pieces of a file, in order, that know where their rows come from."""
+"""What every reader of files gives: units of work, in order, that filter a part of the file each."""
 
 from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,14 +15,28 @@ import pyarrow as pa
 import pyarrow.types as pat
 
 from fastfilter.corpus.formats import Format
+from fastfilter.corpus.pruning import Pruner
 from fastfilter.corpus.sources import InputFile
+from fastfilter.corpus.units import Found, Outcome, Unit
 from fastfilter.errors import DataError
 from fastfilter.runtime.selection import mask_flags, select_rows
 
-__all__ = ["PIECE_ROWS", "Piece", "Reader", "add_partitions", "damaged"]
+__all__ = [
+    "PIECE_ROWS",
+    "Piece",
+    "Reader",
+    "Request",
+    "add_partitions",
+    "damaged",
+    "rows_only",
+    "validate",
+    "with_partitions",
+]
 
 PIECE_ROWS = 65_536
 """The most rows of a piece."""
+
+_UNIT_ROWS = 4 * PIECE_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,39 +47,66 @@ class Piece:
         batch: the rows; of JSONL, one column of whole lines.
         file: where they come from.
         numbers: the number of each row in the file, from 1; of JSONL, of each line.
-        bytes_done: how many bytes of the file are read with this piece, as far as that is known.
     """
 
     batch: pa.RecordBatch
     file: InputFile
     numbers: npt.NDArray[np.int64]
-    bytes_done: int
 
     @property
     def is_lines(self) -> bool:
         """Whether the rows are whole lines of JSONL."""
         return self.file.format is Format.JSONL
 
-    def place(self, row: int | None) -> str:
+    def place(self, row: int) -> str:
         """Where a row of the batch is, as it is shown to the user: ``file:line``, or the file and the row's number."""
-        if row is None:
-            return self.file.path
-        number = self.numbers[row]
-        return f"{self.file.path}:{number}" if self.is_lines else f"{self.file.path}: row {number}"
-
-    def filtered(self, mask: pa.BooleanArray) -> Piece:
-        """The rows of a mask."""
-        kept = mask_flags(mask)
-        return dataclasses.replace(self, batch=select_rows(self.batch, mask), numbers=self.numbers[kept])
-
-    def with_columns(self, names: Sequence[str]) -> Piece:
-        """The rows with these columns only, in this order."""
-        batch = self.batch
-        return self if batch.schema.names == list(names) else dataclasses.replace(self, batch=batch.select(names))
+        return self.file.place(int(self.numbers[row]))
 
     def first(self, num_rows: int) -> Piece:
         """The first rows."""
         return dataclasses.replace(self, batch=self.batch.slice(0, num_rows), numbers=self.numbers[:num_rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is wanted of a file.
+
+    Attributes:
+        mask: which rows of a batch match, never null; it may be asked on several threads at once, and raises a
+            DataError with the row of the batch.
+        tested: the columns that it reads.
+        kept: the columns of the matching rows, in this order; None if they are only counted. Of JSONL both mean
+        nothing. batch_rows: the most rows of a batch of matching rows.
+        pruner: what knows which parts need not be read; None reads all.
+        memory_budget: bytes that may be in memory at once, about; no part larger than half of it is read as a whole.
+    """
+
+    mask: Callable[[pa.RecordBatch], pa.BooleanArray]
+    tested: Sequence[str] = ()
+    kept: Sequence[str] | None = ()
+    batch_rows: int = PIECE_ROWS
+    pruner: Pruner | None = None
+    memory_budget: int = 1 << 29
+
+    def masks(self, batch: pa.RecordBatch, outcome: Outcome) -> pa.BooleanArray:
+        """The mask of as many rows as can be filtered; what stops at a row, and the rows before it, are noted in the
+        outcome, ``row`` being among all its rows."""
+        masks = []
+        for start in range(0, batch.num_rows, PIECE_ROWS):
+            part = batch.slice(start, PIECE_ROWS)
+            try:
+                masks.append(self.mask(part))
+            except DataError as error:
+                num_good = error.row or 0
+                outcome.num_rows += num_good
+                outcome.error = DataError(error.message, outcome.num_rows)
+                if num_good:
+                    masks.append(self.mask(part.slice(0, num_good)))
+                break
+            outcome.num_rows += part.num_rows
+        if len(masks) == 1:
+            return masks[0]
+        return pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())
 
 
 class Reader(abc.ABC):
@@ -92,29 +134,35 @@ class Reader(abc.ABC):
         """Whether the rows are whole lines of JSONL."""
         return self.file.format is Format.JSONL
 
-    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        """The rows in order.
+    def units(self, request: Request) -> Iterator[Unit]:
+        """The file as units of work, in order. What is wrong with it is the error of an outcome."""
+        if request.pruner is not None and not request.pruner.can_match():
+            yield Unit.done(Outcome(num_rows=self.num_rows or 0, bytes_done=self.file.num_bytes, is_pruned_file=True))
+            return
+        needed = {*request.tested, *(request.kept or ())}
+        names = [name for name in self.schema.names if name in needed]
+        try:
+            for batch, bytes_done in self._batches([name for name in names if name not in self.file.partitions]):
+                num_bytes = batch.get_total_buffer_size()  # offsets are not to be followed before they are checked
+                for start in range(0, batch.num_rows, _UNIT_ROWS):
+                    part = batch.slice(start, _UNIT_ROWS)
+                    work = functools.partial(self._filtered, part, names, request, bytes_done)
+                    yield Unit(work, 0, num_bytes * part.num_rows // batch.num_rows)
+        except Exception as error:  # there is no end to what pyarrow raises for damaged files
+            yield Unit.done(Outcome(error=error))
+
+    def error_at(self, error: Exception, number: int) -> DataError:
+        """An outcome's error in the words of the user.
 
         Args:
-            columns: the columns to read, in this order; None is all of them.
-
-        Raises:
-            DataError: the file is damaged.
+            error: the error.
+            number: of the unit's first row, in the file.
         """
-        names = list(self.schema.names if columns is None else columns)
-        partitions = self.file.partitions
-        first_row = 1
-        try:
-            for batch, bytes_done in self._batches([name for name in names if name not in partitions]):
-                for start in range(0, batch.num_rows, PIECE_ROWS):
-                    part = batch.slice(start, PIECE_ROWS)
-                    numbers = np.arange(first_row, first_row + part.num_rows, dtype=np.int64)
-                    first_row += part.num_rows
-                    yield Piece(_with_partitions(part, names, partitions), self.file, numbers, bytes_done)
-        except DataError:
-            raise
-        except Exception as error:  # there is no end to what pyarrow raises for damaged files
-            raise self._damaged(error, first_row) from error
+        if not isinstance(error, DataError):
+            return self._damaged(error, number)
+        if error.row is None:
+            return error
+        return DataError(f"{self.file.place(number + error.row)}: {error.message}")
 
     def close(self) -> None:  # noqa: B027 - a reader may have nothing to let go of
         """Lets go of the file."""
@@ -124,6 +172,28 @@ class Reader(abc.ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _filtered(self, batch: pa.RecordBatch, names: list[str], request: Request, bytes_done: int) -> Outcome:
+        outcome = Outcome(bytes_done=bytes_done)
+        try:
+            self._check(batch)
+            batch = with_partitions(batch, names, self.file.partitions)
+            mask = request.masks(batch, outcome)
+        except Exception as error:
+            outcome.error = error
+            return outcome
+        outcome.num_numbers = outcome.num_rows
+        outcome.num_matches = mask.true_count
+        if outcome.num_matches and request.kept is not None:
+            rows = np.flatnonzero(mask_flags(mask))
+            kept = select_rows(batch.slice(0, len(mask)).select(request.kept), mask)
+            for start in range(0, len(rows), request.batch_rows):
+                some = rows[start : start + request.batch_rows]
+                outcome.found.append(Found(kept.slice(start, request.batch_rows), some, some))
+        return outcome
+
+    def _check(self, batch: pa.RecordBatch) -> None:  # noqa: B027 - a parser has looked at every value
+        """Raises an error if the batch, which was read, is damaged."""
 
     def _damaged(self, error: Exception, row: int) -> DataError:
         """The error in the words of the user; ``row`` is the first that could not be read."""
@@ -138,6 +208,29 @@ def damaged(file: InputFile, error: Exception, row: int = 1) -> DataError:
     """What pyarrow says of a file that cannot be read, with the file's name, and the first row that cannot."""
     text = str(error) if isinstance(error, pa.ArrowException | OSError) else f"{type(error).__name__}: {error}"
     return DataError(f"{file.path}: {f'after row {row - 1}: ' if row > 1 else ''}{text}")
+
+
+def validate(batch: pa.RecordBatch) -> None:
+    """Looks at every value: one damaged offset that leads out of its buffer would be followed.
+
+    Raises:
+        pa.ArrowInvalid: names the column.
+    """
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            array.validate(full=not pat.is_date64(array.type))  # instants within a day are read as what they are
+        except pa.ArrowInvalid as error:
+            raise pa.ArrowInvalid(f"column {name!r}: {error}") from error
+
+
+def rows_only(num_rows: int) -> pa.RecordBatch:
+    """A batch of so many rows without a column.
+
+    Example:
+        >>> rows_only(3).num_rows
+        3
+    """
+    return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), num_rows, [None]))
 
 
 def add_partitions(file: InputFile, schema: pa.Schema) -> pa.Schema:
@@ -157,7 +250,8 @@ def _all_names(fields: Iterable[pa.Field]) -> Iterator[str]:
         yield from _all_names(type.field(number) for number in range(type.num_fields))
 
 
-def _with_partitions(batch: pa.RecordBatch, names: list[str], partitions: dict[str, str | None]) -> pa.RecordBatch:
+def with_partitions(batch: pa.RecordBatch, names: list[str], partitions: dict[str, str | None]) -> pa.RecordBatch:
+    """A batch with these columns, in this order, of which its file's folders give some."""
     if batch.schema.names == names:
         return batch
     if not any(name in partitions for name in names):

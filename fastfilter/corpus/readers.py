@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-import pyarrow.types as pat
 
 from fastfilter.corpus.byte_source import ByteSource
 from fastfilter.corpus.csv_reader import CsvReader
 from fastfilter.corpus.formats import Format
-from fastfilter.corpus.lines import LINE_SCHEMA, read_lines
-from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader, damaged
+from fastfilter.corpus.lines import LINE_SCHEMA, Bytes, cut_lines, whole_lines
+from fastfilter.corpus.parquet_reader import ParquetReader
+from fastfilter.corpus.reader import Reader, Request, damaged, validate
 from fastfilter.corpus.sources import InputFile
+from fastfilter.corpus.units import Found, Outcome, Unit
 from fastfilter.errors import DataError
+from fastfilter.runtime.selection import mask_flags, select_rows
 
 __all__ = ["open_reader"]
 
-_BATCH_BYTES = 16 << 20
-_BUFFER_BYTES = 1 << 20
-_LINE_BLOCK_BYTES = 8 << 20
+_LINE_BLOCK_BYTES = 4 << 20
 _ARROW_FILE_MAGIC = b"ARROW1"
 
 
@@ -42,7 +43,7 @@ def open_reader(file: InputFile, csv_types: Mapping[str, pa.DataType]) -> Reader
             return ParquetReader(file)
         if file.format is Format.JSONL:
             return LineReader(file)
-        if not file.is_stream and file.compression is None and _is_arrow_file(file.path):
+        if not file.is_stream and file.compression is None and _is_arrow_file(file):
             return ArrowFileReader(file)
         return ArrowStreamReader(file)
     except DataError:
@@ -51,46 +52,21 @@ def open_reader(file: InputFile, csv_types: Mapping[str, pa.DataType]) -> Reader
         raise damaged(file, error) from error
 
 
-def _is_arrow_file(path: str) -> bool:
-    with open(path, "rb") as opened:
-        return opened.read(len(_ARROW_FILE_MAGIC)) == _ARROW_FILE_MAGIC
+def _is_arrow_file(file: InputFile) -> bool:
+    with file.open() as opened:
+        return bool(opened.read(len(_ARROW_FILE_MAGIC)) == _ARROW_FILE_MAGIC)
 
 
-class ParquetReader(Reader):
-    """Parquet, by pages: what is in memory is a few batches and a buffer for each column, however large the file is."""
-
-    def __init__(self, file: InputFile) -> None:
-        self._opened = pa.OSFile(os.fsencode(file.path))
-        # A buffer size makes pyarrow read column chunks in pieces of it, not whole.
-        self._parquet = pq.ParquetFile(self._opened, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-        super().__init__(file, self._parquet.schema_arrow, self._parquet.metadata.num_rows)
-
-    def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        num_bytes, num_rows = self.file.num_bytes, self.num_rows or 1
-        rows_done = 0
-        for batch in self._parquet.iter_batches(self._batch_rows(), columns=columns):
-            _validate(batch)  # pyarrow does not look whether Parquet's texts are UTF-8
-            rows_done += batch.num_rows
-            yield batch, num_bytes * rows_done // num_rows
-
-    def close(self) -> None:
-        self._parquet.close()
-        self._opened.close()
-        pa.default_memory_pool().release_unused()
-
-    def _batch_rows(self) -> int:
-        """Rows of about ``_BATCH_BYTES``, by the widest row group."""
-        metadata = self._parquet.metadata
-        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-        widest = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=1)
-        return int(min(PIECE_ROWS, max(64, _BATCH_BYTES / max(widest, 1))))
+class _ArrowReader(Reader):
+    def _check(self, batch: pa.RecordBatch) -> None:
+        validate(batch)
 
 
-class ArrowFileReader(Reader):
-    """Arrow IPC file: mapped into memory, so that only what is looked at is read."""
+class ArrowFileReader(_ArrowReader):
+    """Arrow IPC file: on this machine mapped into memory, so that only what is looked at is read."""
 
     def __init__(self, file: InputFile) -> None:
-        self._mapped = pa.memory_map(os.fsencode(file.path))
+        self._mapped = pa.memory_map(os.fsencode(file.path)) if file.filesystem is None else file.open()
         super().__init__(file, pa.ipc.open_file(self._mapped).schema, None)
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -98,14 +74,13 @@ class ArrowFileReader(Reader):
         num_batches = reader.num_record_batches
         for number in range(num_batches):
             batch = reader.get_batch(number)
-            _validate(batch)
             yield batch, self.file.num_bytes * (number + 1) // num_batches
 
     def close(self) -> None:
         self._mapped.close()
 
 
-class ArrowStreamReader(Reader):
+class ArrowStreamReader(_ArrowReader):
     """Arrow IPC stream, which may be compressed as a whole, or come from standard input."""
 
     def __init__(self, file: InputFile) -> None:
@@ -115,7 +90,6 @@ class ArrowStreamReader(Reader):
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         for batch in self._reader:
-            _validate(batch)
             yield batch, self._stream.position()
 
     def close(self) -> None:
@@ -132,35 +106,46 @@ class LineReader(Reader):
         self._stream = ByteSource(file)
         super().__init__(file, LINE_SCHEMA, None)
 
-    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        """The lines that are not blank; ``columns`` has no meaning here."""
-        last_line = 0
+    def units(self, request: Request) -> Iterator[Unit]:
+        """Blocks of lines; blank ones are passed over, but counted."""
         try:
-            for batch, numbers in read_lines(self._stream, _LINE_BLOCK_BYTES):
-                last_line = int(numbers[-1])
-                yield Piece(batch, self.file, numbers, self._stream.position())
-        except (pa.ArrowException, OSError) as error:
-            where = f"after line {last_line}: " if last_line else ""
-            raise DataError(f"{self.file.path}: {where}{error}") from error
+            for number, text in enumerate(whole_lines(self._stream, _LINE_BLOCK_BYTES)):
+                work = functools.partial(_filtered_lines, text, number == 0, request, self._stream.position())
+                yield Unit(work, 2 * len(text), len(text))
+        except Exception as error:
+            yield Unit.done(Outcome(error=error))
+
+    def _damaged(self, error: Exception, row: int) -> DataError:
+        where = f"after line {row - 1}: " if row > 1 else ""
+        return DataError(f"{self.file.path}: {where}{error}")
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        raise AssertionError("pieces() does it")
+        raise AssertionError("units() does it")
 
     def close(self) -> None:
         self._stream.close()
 
 
-def _validate(batch: pa.RecordBatch) -> None:
-    """Looks at every value: one damaged offset that leads out of its buffer would be followed.
-
-    Raises:
-        pa.ArrowInvalid: names the column.
-    """
-    for name, array in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            array.validate(full=not pat.is_date64(array.type))  # instants within a day are read as what they are
-        except pa.ArrowInvalid as error:
-            raise pa.ArrowInvalid(f"column {name!r}: {error}") from error
+def _filtered_lines(text: Bytes, is_first: bool, request: Request, bytes_done: int) -> Outcome:
+    outcome = Outcome(bytes_done=bytes_done)
+    try:
+        batch, numbers, num_lines = cut_lines(text, is_first)
+        mask = request.masks(batch, outcome)
+    except Exception as error:
+        outcome.error = error
+        return outcome
+    if outcome.error is not None:
+        assert isinstance(outcome.error, DataError) and outcome.error.row is not None
+        outcome.error = DataError(outcome.error.message, int(numbers[outcome.error.row]))
+    outcome.num_numbers = num_lines
+    outcome.num_matches = mask.true_count
+    if outcome.num_matches and request.kept is not None:
+        rows = np.flatnonzero(mask_flags(mask))
+        kept = select_rows(batch.slice(0, len(mask)), mask)
+        for start in range(0, len(rows), request.batch_rows):
+            some = rows[start : start + request.batch_rows]
+            outcome.found.append(Found(kept.slice(start, request.batch_rows), some, numbers[some]))
+    return outcome
 
 
 def _only(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 
 from fastfilter.bytecode.constants import Json
@@ -15,16 +15,25 @@ from fastfilter.compiler.expr import FALSE, And, Exists, JsonContains, Not
 from fastfilter.corpus.csv_reader import infer_types
 from fastfilter.corpus.formats import Format, UsageError
 from fastfilter.corpus.lines import LINE_COLUMN
-from fastfilter.corpus.reader import Piece, Reader
+from fastfilter.corpus.origins import Origins
+from fastfilter.corpus.parquet_reader import ParquetReader
+from fastfilter.corpus.pruning import Pruner
+from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader, Request
 from fastfilter.corpus.readers import open_reader
+from fastfilter.corpus.report import ScanReport
 from fastfilter.corpus.schemas import declared_types
 from fastfilter.corpus.sources import InputFile
-from fastfilter.corpus.text_metadata import with_metadata_as_values
+from fastfilter.corpus.text_metadata import or_text_metadata, with_metadata_as_values
+from fastfilter.corpus.units import Outcome, Unit, in_order
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
-from fastfilter.runtime.selection import mask_flags
+from fastfilter.runtime.executor import default_threads
+from fastfilter.runtime.selection import mask_flags, select_rows
 
-__all__ = ["Scan", "ScanOptions"]
+__all__ = ["MEMORY_BUDGET", "Scan", "ScanOptions"]
+
+MEMORY_BUDGET = 512 << 20
+"""Bytes that may be read ahead, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,11 @@ class ScanOptions:
         metadata: name of the metadata column, as the filter was compiled with.
         fields: columns of built-in fields that have another name, likewise.
         strict_json: stop at a line whose metadata is neither an object nor null.
+        prune: whether parts are left unread that hold no match for certain.
+        memory_budget: bytes that may be read ahead.
+        batch_rows: the most rows of a piece.
+        skip_bad_files: pass over files that cannot be read, or what is behind the damage in them; noted in the report.
+        origins: columns that tell where each row comes from.
     """
 
     columns: tuple[str, ...] | None = None
@@ -46,6 +60,16 @@ class ScanOptions:
     metadata: str = "metadata"
     fields: Mapping[str, str] = field(default_factory=dict)
     strict_json: bool = False
+    prune: bool = True
+    memory_budget: int = MEMORY_BUDGET
+    batch_rows: int = PIECE_ROWS
+    skip_bad_files: bool = False
+    origins: Origins = field(default_factory=Origins)
+
+    @property
+    def output_columns(self) -> tuple[str, ...] | None:
+        """The columns of the output with those that tell where rows come from; None is all."""
+        return None if self.columns is None else (*self.columns, *self.origins.names)
 
 
 class Scan:
@@ -54,55 +78,83 @@ class Scan:
     Every file is opened when the scan is made, so that what is wrong with one is said before any work is done.
 
     Attributes:
-        files: the files.
+        files: the files; without those that could not be opened, under ``skip_bad_files``.
         options: how they are read.
         declared: types of columns in formats without types.
         schemas: of each file, the columns of its matching rows; None of JSONL, whose rows are whole lines.
         num_rows: how many rows all files have, or None if reading would have to tell.
         num_bytes: the size of all files.
-        rows_in: rows read so far.
-        rows_out: rows that matched so far.
         bytes_in: bytes of the files read so far.
         columns_missing: chosen columns that no line had so far; other files are refused if they do not have them.
         without_metadata: a note on each file that has no metadata column, if the filter asks for metadata.
+        report: what was read so far.
+        on_bad_file: called with what is wrong with a file that is passed over.
+
+    Args:
+        report: the report to fill, if there is one already.
 
     Raises:
         DataError: a file cannot be read.
         BindError: the filter does not fit a file's columns.
-        UsageError: a file does not have one of the output's columns.
+        UsageError: a file does not have one of the output's columns, or one that is to tell where rows come from.
     """
 
-    def __init__(self, flt: Filter, files: Sequence[InputFile], options: ScanOptions) -> None:
-        self.files = list(files)
-        self.rows_in = self.rows_out = self.bytes_in = 0
-        self.num_bytes = sum(file.num_bytes for file in files)
+    def __init__(
+        self,
+        flt: Filter,
+        files: Sequence[InputFile],
+        options: ScanOptions,
+        report: ScanReport | None = None,
+        on_bad_file: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        self.bytes_in = 0
         self.columns_missing = set(options.columns or ()) if all(f.format is Format.JSONL for f in files) else set()
         self.on_progress: Callable[[], None] = lambda: None
+        self.on_bad_file = on_bad_file
+        self.report = ScanReport() if report is None else report
+        self.report.files = len(files)
         self._filter = flt
         self._line_filter = flt.bind_record_json(LINE_COLUMN)
         self._probe = _line_probe(flt, options)
         self._reads_metadata = any(use.field.role is Role.METADATA for use in flt.program.fields)
+        widened = or_text_metadata(flt.program, options.metadata)
+        self._widened = None if widened is None else flt.bind_record_json(LINE_COLUMN, widened)
         self.without_metadata: list[str] = []
         self.options = options
-        csv_files = [file for file in files if file.format is Format.CSV]
         self.declared = declared_types(options.fields, options.metadata)
-        self._csv_types = infer_types(csv_files, self.declared)
+        csv_files = [file for file in files if file.format is Format.CSV]
+        self._csv_types = infer_types(csv_files, self.declared, self._bad_file)
         self._kept_open: dict[str, Reader] = {}
+        self.files: list[InputFile] = []
         self.schemas: list[pa.Schema | None] = []
         num_rows: list[int | None] = []
         for file in files:
-            reader = self._open(file)
+            reader = self._opened(file)
+            if reader is None:
+                continue
+            self.files.append(file)
             self.schemas.append(None if reader.is_lines else self._output_schema(reader))
             if not reader.is_lines:
-                self._columns_read(reader)
+                self._note_columns(reader)
                 self._note_metadata(file, reader.schema)
             num_rows.append(reader.num_rows)
             if file.is_stream:
                 self._kept_open[file.path] = reader
             else:
                 reader.close()
+        self.num_bytes = sum(file.num_bytes for file in self.files)
         counts = [count for count in num_rows if count is not None]
         self.num_rows = sum(counts) if len(counts) == len(num_rows) else None
+
+    @property
+    def rows_in(self) -> int:
+        """Rows filtered so far."""
+        return self.report.rows
+
+    @property
+    def rows_out(self) -> int:
+        """Rows that matched so far."""
+        return self.report.matches
 
     @property
     def columns_tested(self) -> list[str]:
@@ -120,66 +172,147 @@ class Scan:
         Raises:
             DataError: a file is damaged; a line is no JSON object, or, under ``strict_json``, a row's metadata is bad.
         """
-        for piece, mask in self._masked(with_output=True):
-            if mask.true_count:
-                found = piece.filtered(mask)
-                yield found if found.is_lines else found.with_columns(self._output_names(found.batch.schema))
+        for file, first_number, outcome, limit in self._outcomes(with_output=True):
+            for found in outcome.found:
+                piece = Piece(found.batch, file, found.numbers + first_number)
+                if limit is not None and limit < piece.batch.num_rows:
+                    piece = piece.first(limit)
+                if piece.batch.num_rows:
+                    yield self.options.origins.added(piece)
+                if limit is not None:
+                    limit -= piece.batch.num_rows
 
     def count(self) -> int:
         """How many rows match; reads only what the filter reads. Raises as :meth:`matches`."""
-        for _ in self._masked(with_output=False):
+        for _ in self._outcomes(with_output=False):
             pass
         return self.rows_out
 
     def explain(self) -> str:
         """What the filter means and how it runs on the first file."""
         file = self.files[0]
-        with self._kept_open.pop(file.path, None) or self._open(file) as reader:
+        with self._kept_open.pop(file.path, None) or open_reader(file, self._csv_types) as reader:
             return (self._line_filter if reader.is_lines else self._filter).explain(reader.schema)
 
-    def _masked(self, with_output: bool) -> Iterator[tuple[Piece, pa.BooleanArray]]:
-        """All rows, and which match, until the limit is reached."""
-        bytes_before = 0
-        for file in self.files:
-            with self._kept_open.pop(file.path, None) or self._open(file) as reader:
-                columns = None if reader.is_lines else self._columns_read(reader, with_output)
-                for piece in reader.pieces(columns):
-                    mask = self._mask(piece)
-                    limit = self.options.limit
-                    if limit is not None and mask.true_count > limit - self.rows_out:
-                        piece, mask = _cut(piece, mask, limit - self.rows_out)
-                    self.rows_in += piece.batch.num_rows
-                    self.rows_out += mask.true_count
-                    self.bytes_in = bytes_before + piece.bytes_done
-                    yield piece, mask
-                    self.on_progress()
-                    if self.rows_out == limit:
-                        return
-            bytes_before += file.num_bytes
-
-    def _mask(self, piece: Piece) -> pa.BooleanArray:
-        threads = self.options.threads
+    def _outcomes(self, with_output: bool) -> Iterator[tuple[InputFile, int, Outcome, int | None]]:
+        """What became of each unit: its file, the number of its first row there, and how many of its rows, if not all,
+        the limit lets through."""
+        limit = self.options.limit
+        threads = self.options.threads or default_threads()
+        readers: collections.deque[Reader | None] = collections.deque()  # of each unit that was taken
+        outcomes = in_order(self._units(with_output, readers), threads, self.options.memory_budget)
+        reader: Reader | None = None
+        first_number, bytes_before, is_bad = 1, 0, False
         try:
-            if not piece.is_lines:
-                return self._filter.mask(piece.batch, threads)
-            lines = piece.batch
+            for outcome in outcomes:
+                if readers[0] is not reader:
+                    if reader is not None:
+                        reader.close()
+                        bytes_before += reader.file.num_bytes
+                    reader, first_number, is_bad = readers[0], 1, False
+                readers.popleft()
+                if reader is None:  # the file could be opened before, and now no more
+                    assert isinstance(outcome.error, DataError)
+                    self._bad_file(outcome.error)
+                    continue
+                if is_bad:
+                    continue
+                allowed = None if limit is None else limit - self.rows_out
+                if allowed is not None and outcome.num_matches >= allowed:
+                    self.report.rows += _rows_up_to(outcome, allowed)
+                    self.report.matches += allowed
+                    yield reader.file, first_number, outcome, allowed
+                    return
+                self.report.add(outcome)
+                self.bytes_in = bytes_before + outcome.bytes_done
+                yield reader.file, first_number, outcome, None
+                if outcome.error is not None:
+                    self._bad_file(reader.error_at(outcome.error, first_number))
+                    is_bad = True
+                first_number += outcome.num_numbers
+                self.on_progress()
+        finally:
+            outcomes.close()
+            for opened in (reader, *readers):
+                if opened is not None:
+                    opened.close()
+
+    def _units(self, with_output: bool, readers: collections.deque[Reader | None]) -> Iterator[Unit]:
+        """The units of all files; the reader of each is appended to ``readers`` when it is taken."""
+        for file in self.files:
+            try:
+                reader = self._kept_open.pop(file.path, None) or open_reader(file, self._csv_types)
+            except DataError as error:
+                readers.append(None)
+                yield Unit.done(Outcome(error=error))
+                continue
+            has_units = False
+            for unit in reader.units(self._request(reader, with_output)):
+                has_units = True
+                readers.append(reader)
+                yield unit
+            if not has_units:
+                reader.close()
+
+    def _request(self, reader: Reader, with_output: bool) -> Request:
+        options = self.options
+        kept = () if options.limit is not None else None  # the limit's row must be known
+        if reader.is_lines:
+            return Request(self._line_mask, kept=() if with_output else kept, batch_rows=options.batch_rows)
+        pruner = None
+        if options.prune:
+            parquet = reader.columns if isinstance(reader, ParquetReader) else None
+            pruner = Pruner(self._filter, reader.schema, reader.file.partitions, parquet)
+        return Request(
+            lambda batch: self._filter.mask(batch, 1),
+            self._tested(reader),
+            self._output_names(reader.schema) if with_output else kept,
+            options.batch_rows,
+            pruner,
+            options.memory_budget,
+        )
+
+    def _line_mask(self, lines: pa.RecordBatch) -> pa.BooleanArray:
+        try:
+            if self._reads_metadata and self._widened is not None and not self.options.strict_json:
+                return self._mask_in_two_steps(lines, self._widened)
             if self._reads_metadata or self.options.strict_json:
                 lines = with_metadata_as_values(lines, self.options.metadata)
-            mask = self._line_filter.mask(lines, threads)
+            mask = self._line_filter.mask(lines, 1)
             if self._probe is not None:
-                bad = self._probe.mask(lines, threads)
+                bad = self._probe.mask(lines, 1)
                 if bad.true_count:
                     row = bad.index(True).as_py()
                     raise DataError(f"{self.options.metadata!r} is neither an object nor null", row)
             return mask
         except DataError as error:
-            message = error.message
-            if piece.is_lines:
-                message = message.replace(f"the text in column {LINE_COLUMN!r}", "the line")
-            raise DataError(f"{piece.place(error.row)}: {message}") from error
+            message = error.message.replace(f"the text in column {LINE_COLUMN!r}", "the line")
+            raise DataError(message, error.row) from error
 
-    def _open(self, file: InputFile) -> Reader:
-        return open_reader(file, self._csv_types)
+    def _mask_in_two_steps(self, lines: pa.RecordBatch, widened: Filter) -> pa.BooleanArray:
+        """Lines whose metadata may be a string are found along with those that match, and looked at again with them."""
+        mask = widened.mask(lines, 1)
+        if not mask.true_count:
+            return mask
+        flags = mask_flags(mask).copy()
+        some = with_metadata_as_values(select_rows(lines, mask), self.options.metadata)
+        flags[flags] = mask_flags(self._line_filter.mask(some, 1))
+        return pa.array(flags)
+
+    def _opened(self, file: InputFile) -> Reader | None:
+        """The file's reader, None if it cannot be read and that is to be passed over."""
+        try:
+            return open_reader(file, self._csv_types)
+        except DataError as error:
+            self._bad_file(error)
+            return None
+
+    def _bad_file(self, error: DataError) -> None:
+        """Raises the error of a file, or notes it where bad files are to be passed over."""
+        if not self.options.skip_bad_files:
+            raise error
+        self.report.files_bad.append(error.message)
+        self.on_bad_file(error.message)
 
     def _note_metadata(self, file: InputFile, schema: pa.Schema) -> None:
         """Notes a file without any metadata though the filter asks for some: that is legal, and often a slip."""
@@ -203,31 +336,39 @@ class Scan:
                     f"{reader.file.path}: there is no column {name!r}; its columns are {', '.join(reader.schema.names)}"
                     + (f"; did you mean {near!r}?" if near else "")
                 )
-        if self.options.columns is None:
-            return reader.schema
-        return pa.schema([reader.schema.field(name) for name in self.options.columns])
+        schema = reader.schema
+        if self.options.columns is not None:
+            schema = pa.schema([reader.schema.field(name) for name in self.options.columns])
+        return self.options.origins.added_to(schema, reader.file.path)
 
     def _output_names(self, schema: pa.Schema) -> Sequence[str]:
         return schema.names if self.options.columns is None else self.options.columns
 
-    def _columns_read(self, reader: Reader, with_output: bool = True) -> list[str]:
-        """The columns that the filter or the output needs, in the order of the file."""
+    def _tested(self, reader: Reader) -> list[str]:
+        """The columns that the filter reads."""
         try:
-            needed = set(self._filter.columns(reader.schema))
+            return self._filter.columns(reader.schema)
         except BindError as error:
             raise BindError(
                 f"{reader.file.path}: {error.message}", field=error.field, column=error.column, type=error.type
             ) from None
-        if with_output:
-            needed.update(self._output_names(reader.schema))
-        return [name for name in reader.schema.names if name in needed]
+
+    def _note_columns(self, reader: Reader) -> None:
+        tested, report = self._tested(reader), self.report
+        late = [] if not isinstance(reader, ParquetReader) else self._output_names(reader.schema)
+        report.tested += [name for name in tested if name not in report.tested]
+        report.late += [name for name in late if name not in (*tested, *report.late, *reader.file.partitions)]
 
 
-def _cut(piece: Piece, mask: pa.BooleanArray, limit: int) -> tuple[Piece, pa.BooleanArray]:
-    """The rows up to the one with which the limit is reached."""
-    matching = np.flatnonzero(mask_flags(mask))
-    num_rows = int(matching[limit - 1]) + 1 if limit else 0
-    return piece.first(num_rows), mask.slice(0, num_rows)
+def _rows_up_to(outcome: Outcome, allowed: int) -> int:
+    """How many rows of a unit there are up to the match with which the limit is reached."""
+    if allowed and not outcome.found:  # they are only counted
+        return outcome.num_rows
+    for found in outcome.found:
+        if 0 < allowed <= len(found.rows):
+            return int(found.rows[allowed - 1]) + 1
+        allowed -= len(found.rows)
+    return 0
 
 
 def _line_probe(flt: Filter, options: ScanOptions) -> Filter | None:

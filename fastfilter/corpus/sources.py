@@ -1,4 +1,4 @@
-"""From what the user names to the list of files: files, folders, globs, and ``-`` for standard input."""
+"""From what the user names to the list of files: files, folders, globs, URLs, and ``-`` for standard input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import stat
 import urllib.parse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+import pyarrow as pa
+
+from fastfilter.corpus.filesystems import Place, as_filesystem, is_url, local_path, place_of
 from fastfilter.corpus.formats import Format, UsageError, detect_format, known_endings
 from fastfilter.errors import DataError
 
@@ -28,6 +32,8 @@ class InputFile:
         compression: pyarrow's name of the compression around it, or None.
         partitions: columns that the names of its folders give (``year=2026``), as text; None is null.
         is_stream: whether it is a pipe or a device, or standard input: read from its start to its end, once.
+        filesystem: the pyarrow file system it is in; None is this machine's disks.
+        location: where it is in that file system, and ``size`` how large it is.
     """
 
     path: str
@@ -35,28 +41,48 @@ class InputFile:
     compression: str | None = None
     partitions: dict[str, str | None] = field(default_factory=dict)
     is_stream: bool = False
+    filesystem: Any = None
+    location: str = ""
+    size: int = 0
 
     @property
     def num_bytes(self) -> int:
         """The size of the file, 0 where it is not known."""
+        if self.filesystem is not None:
+            return self.size
         return 0 if self.is_stream else os.path.getsize(self.path)
 
+    def place(self, number: int) -> str:
+        """Where a row is, as it is shown to the user: ``file:line`` of JSONL, else the file and the row's number."""
+        return f"{self.path}:{number}" if self.format is Format.JSONL else f"{self.path}: row {number}"
 
-def find_files(sources: Iterable[str], format: Format | None = None) -> list[InputFile]:
+    def open(self) -> Any:
+        """The file, which is no stream, as one of pyarrow's, to be read anywhere in it."""
+        if self.filesystem is not None:
+            return self.filesystem.open_input_file(self.location)
+        return pa.OSFile(os.fsencode(self.path))
+
+
+def find_files(sources: Iterable[str], format: Format | None = None, filesystem: Any = None) -> list[InputFile]:
     """The files that the sources name, those of a folder or glob in the order of their names.
 
     Folders, also those that a glob matches, are read with all folders in them; names that begin with ``.`` or ``_`` are
     passed over there. A file that a glob or a folder holds under several names is read once.
 
     Args:
-        sources: files, folders, globs, or ``-``.
+        sources: files, folders, globs, each a path or a URL (``s3://bucket/chunks/``); or ``-``.
         format: what every file holds whatever its name says, or None.
+        filesystem: the pyarrow or fsspec file system that all sources are paths in; None is this machine's disks.
 
     Raises:
         DataError: a source is not there or names no file, or a file's ending is unknown.
         UsageError: a stream is named twice, or is to be read as a format that only a file can have.
     """
-    files = [file for source in sources for file in _files_of(source, format)]
+    if filesystem is None:
+        files = [file for source in sources for file in _files_of(source, format)]
+    else:
+        opened = as_filesystem(filesystem)
+        files = [file for source in sources for file in _files_at(Place(opened, source), format)]
     streams = [file.path for file in files if file.is_stream]
     for path in streams:
         if streams.count(path) > 1:
@@ -67,6 +93,9 @@ def find_files(sources: Iterable[str], format: Format | None = None) -> list[Inp
 def _files_of(source: str, format: Format | None) -> Iterator[InputFile]:
     if source == STANDARD_INPUT:
         yield _stream(source, "standard input", format, None)
+    elif is_url(source):
+        path = local_path(source)
+        yield from _files_at(place_of(source), format) if path is None else _files_of(path, format)
     elif os.path.isdir(source):
         paths = _files_in(source)
         if not paths:
@@ -84,6 +113,23 @@ def _files_of(source: str, format: Format | None) -> Iterator[InputFile]:
         yield from _sorted_files(paths, _fixed_folder(source) or ".", format)
     else:
         raise DataError(f"{source}: no such file or folder")
+
+
+def _files_at(place: Place, format: Format | None) -> Iterator[InputFile]:
+    found, root = place.files()
+    for file in found:
+        detected = detect_format(file.shown, format)
+        if detected is None:
+            raise _unknown_ending(file.shown)
+        inside = "" if root is None else file.location[len(root) :].strip("/")
+        partitions = _partitions(inside, file.shown)
+        yield InputFile(file.shown, *detected, partitions, False, place.filesystem, file.location, file.num_bytes)
+
+
+def _unknown_ending(path: str) -> DataError:
+    return DataError(
+        f"{path}: the ending of its name is not one of {known_endings()}; --input-format can say what it holds"
+    )
 
 
 def _fixed_folder(pattern: str) -> str:
@@ -122,7 +168,7 @@ def _sorted_files(paths: list[str], root: str, format: Format | None) -> Iterato
 def _partitions(relative: str, path: str) -> dict[str, str | None]:
     """The columns that folders named ``column=value`` give to the files in them."""
     columns: dict[str, str | None] = {}
-    for part in os.path.dirname(relative).split(os.sep):
+    for part in os.path.dirname(relative).split(os.sep):  # in other file systems it is / as well
         name, equals, text = part.partition("=")
         if equals and name:
             name, value = urllib.parse.unquote(name), urllib.parse.unquote(text)
@@ -142,9 +188,7 @@ def _input_file(path: str, partitions: dict[str, str | None], format: Format | N
     if not stat.S_ISREG(mode) or (detected is None and path.startswith("/dev/")):  # as /dev/stdin, whatever it is
         return _stream(path, "a pipe", *(detected or (format, None)))
     if detected is None:
-        raise DataError(
-            f"{path}: the ending of its name is not one of {known_endings()}; --input-format can say what it holds"
-        )
+        raise _unknown_ending(path)
     return InputFile(path, *detected, partitions)
 
 

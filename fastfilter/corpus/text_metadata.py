@@ -12,10 +12,42 @@ import re
 import numpy as np
 import pyarrow as pa
 
+from fastfilter.bytecode.opcodes import Opcode
+from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
+from fastfilter.bytecode.verifier import MAX_ITEMS, MAX_REGISTERS
 from fastfilter.corpus.json_lines import members, metadata_text
 from fastfilter.runtime.vm.python.json_text import MalformedJson, parse_json
+from fastfilter.values import StringBound
 
-__all__ = ["with_metadata_as_values"]
+__all__ = ["or_text_metadata", "with_metadata_as_values"]
+
+
+def or_text_metadata(program: Program, metadata: str) -> Program | None:
+    """The program that is also true on records whose metadata is a string.
+
+    None if it is true on every record anyhow, or has no room for that.
+
+    Records are looked at for such metadata in the same pass, which costs next to nothing, and then only those that
+    match have to be looked at again.
+
+    Args:
+        program: of record JSON.
+        metadata: the key of the metadata.
+    """
+    *instructions, last = program.instructions
+    register = program.num_registers
+    most_items = max(len(program.instructions) + 2, len(program.fields) + 1, len(program.constants) + 1)
+    if last.source == 0 or register == MAX_REGISTERS or most_items > MAX_ITEMS:
+        return None
+    field = Field(Role.COLUMN, (metadata,))
+    fields = program.fields
+    if all(use.field != field for use in fields):
+        fields = (*fields, FieldUse(field, None))
+    number = next(number for number, use in enumerate(fields) if use.field == field)
+    constants = (*program.constants, StringBound("gte", ""))  # which every string is
+    is_text = Instruction(Opcode.STRING_RANGE, register, 0, 0, number, len(program.constants))
+    either = Instruction(Opcode.OR, last.source, register)
+    return Program((*instructions, is_text, either, last), constants, fields, register + 1)
 
 
 def with_metadata_as_values(batch: pa.RecordBatch, metadata: str) -> pa.RecordBatch:

@@ -65,7 +65,7 @@ def check_is_no_source(output: os.stat_result, name: str, files: Sequence[InputF
         UsageError: it is.
     """
     for file in files:
-        if not file.is_stream and os.path.samestat(output, os.stat(file.path)):
+        if not file.is_stream and file.filesystem is None and os.path.samestat(output, os.stat(file.path)):
             raise UsageError(f"{name}: is one of the sources; it would be read and written at once")
 
 

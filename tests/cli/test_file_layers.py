@@ -19,7 +19,8 @@ from fastfilter.corpus.csv_reader import CsvReader, infer_types
 from fastfilter.corpus.json_lines import members
 from fastfilter.corpus.json_text import embedded_json, json_texts
 from fastfilter.corpus.kinds import Kinds, kind_of_number, type_of
-from fastfilter.corpus.lines import lines_of, read_lines
+from fastfilter.corpus.lines import cut_lines, lines_of, whole_lines
+from fastfilter.corpus.reader import Request
 from fastfilter.corpus.schemas import declared_types
 from fastfilter.corpus.sources import InputFile, find_files
 from fastfilter.corpus.writers import put_into_place
@@ -37,11 +38,14 @@ def test_lines_are_cut_the_same_whatever_the_block(
     expected = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(" \t\r")]
     found = []
     written = b""
-    for batch, numbers in read_lines(io.BytesIO(data), block_bytes):
-        assert batch.num_rows == len(numbers) > 0
+    first_line = 1
+    for block in whole_lines(io.BytesIO(data), block_bytes):
+        batch, numbers, num_lines = cut_lines(block, first_line == 1)
         found += [
-            (number, line.rstrip("\n")) for number, line in zip(numbers, batch.column(0).to_pylist(), strict=True)
+            (first_line + number, line.rstrip("\n"))
+            for number, line in zip(numbers, batch.column(0).to_pylist(), strict=True)
         ]
+        first_line += num_lines
         written += bytes(lines_of(batch))
     assert found == expected
     assert written.decode() == "".join(line + "\n" for _, line in expected)
@@ -177,7 +181,7 @@ def test_rows_of_every_type_are_picked(array: pa.Array) -> None:
 def test_types_of_csv_are_those_of_all_files(tmp_path: Any) -> None:
     (tmp_path / "a.csv").write_text("id,n,zip,flag,none\n1,1,7,true,\n")
     (tmp_path / "b.csv").write_text("zip,n\n007,0.5\n")
-    types = infer_types(find_files([str(tmp_path / "*.csv")]), declared_types({}, "metadata"))
+    types = infer_types(find_files([str(tmp_path / "*.csv")]), declared_types({}, "metadata"), raised)
     assert types == {
         "id": pa.string(), "n": pa.float64(), "zip": pa.string(), "flag": pa.bool_(), "none": pa.string(),
     }  # fmt: skip
@@ -186,10 +190,17 @@ def test_types_of_csv_are_those_of_all_files(tmp_path: Any) -> None:
 def test_a_row_of_csv_longer_than_a_block(tmp_path: Any) -> None:
     (tmp_path / "a.csv").write_text("id,n\n" + "x,1\n" * 10 + '"' + "y\n" * 5_000_000 + '",2\nz,3\n')
     (file,) = find_files([str(tmp_path / "a.csv")])
-    with CsvReader(file, infer_types([file], {})) as reader:
-        pieces = list(reader.pieces(["n"]))
-    assert [number for piece in pieces for number in piece.numbers] == list(range(1, 13))
-    assert [value for piece in pieces for value in piece.batch.column(0).to_pylist()] == [1] * 10 + [2, 3]
+    everything = Request(lambda batch: pa.array([True] * batch.num_rows), kept=["n"])
+    with CsvReader(file, infer_types([file], {}, raised)) as reader:
+        outcomes = [unit.work() for unit in reader.units(everything)]
+    assert [outcome.error for outcome in outcomes if outcome.error] == []
+    assert sum(outcome.num_rows for outcome in outcomes) == 12
+    found = [found for outcome in outcomes for found in outcome.found]
+    assert [value for each in found for value in each.batch.column(0).to_pylist()] == [1] * 10 + [2, 3]
+
+
+def raised(error: Exception) -> None:
+    raise error
 
 
 def test_what_fails_leaves_the_old_file(tmp_path: Any) -> None:

@@ -107,13 +107,15 @@ OTHERS = {
     "filter": {"pyarrow", "numpy"},
     "explain": {"pyarrow", "numpy"},
     "corpus": {"pyarrow", "numpy"},
+    "corpus.filesystems": {"pyarrow", "fsspec"},
     "cli": {"pyarrow", "typer", "rich", "click"},
+    "cli_options": {"typer"},
     "terminal": {"pyarrow", "rich"},
     "integrations": {"pyarrow", "numpy", "ray", "pyspark", "dask", "polars", "pandas"},
 }
 """The other libraries that a room may import; of several entries the longest counts. All else imports none."""
 
-OPTIONAL = {"polars", "pandas", "ray", "pyspark", "dask"}
+OPTIONAL = {"polars", "pandas", "fsspec", "ray", "pyspark", "dask"}
 """What need not be installed, and so is imported only when it is needed."""
 
 

@@ -1,0 +1,154 @@
+"""Row groups and files that need not be read: what Parquet's statistics and the names of folders tell of their values.
+
+Nothing is taken for granted that a writer may leave out: what is missing, damaged, or of another type than the column
+tells nothing. Bounds are only ever bounds, never values that are there, so shortened ones are as good as exact ones.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pat
+
+from fastfilter.corpus.parquet_leaves import leaf_paths
+from fastfilter.corpus.possible import ANYTHING, MISSING_EVERYWHERE, Values, can_match
+from fastfilter.filter import Filter
+from fastfilter.runtime.arrow_types import is_string
+from fastfilter.runtime.binding import Binding, JsonPath, Source, StructChild
+
+__all__ = ["Pruner"]
+
+
+class Pruner:
+    """Judges the parts of one file by a filter.
+
+    Args:
+        flt: the filter.
+        schema: the columns of the file, those its folders give included.
+        partitions: the values of columns that the folders give; None is null.
+        parquet: the file's metadata and its columns as Arrow has them, if it is a Parquet file.
+    """
+
+    def __init__(
+        self,
+        flt: Filter,
+        schema: pa.Schema,
+        partitions: Mapping[str, str | None],
+        parquet: tuple[Any, pa.Schema] | None = None,
+    ) -> None:
+        self._binding: Binding = flt.bind(schema)
+        # Under strict_json every text is looked at, and a broken one is an error also where no row could match.
+        self._may_prune = not (self._binding.strict_json and any(source.json for source in self._binding.sources))
+        self._partitions = partitions
+        self._leaves: list[int | None] = [None] * len(self._binding.sources)
+        if parquet is not None:
+            metadata, columns = parquet
+            paths = list(leaf_paths(columns))
+            if [".".join(path) for path, _ in paths] == [
+                metadata.schema.column(number).path for number in range(metadata.num_columns)
+            ]:
+                numbers = {indices: number for number, (_, indices) in enumerate(paths)}
+                self._leaves = [numbers.get(_indices(source)) for source in self._binding.sources]
+
+    def can_match(self, row_group: Any = None) -> bool:
+        """Whether a row may match: of a row group (its metadata), or of the whole file by its folders alone."""
+        if not self._may_prune:
+            return True
+        values = [
+            self._values(source, leaf, row_group)
+            for source, leaf in zip(self._binding.sources, self._leaves, strict=True)
+        ]
+        return can_match(self._binding.program, values)
+
+    def _values(self, source: Source, leaf: int | None, row_group: Any) -> Values:
+        if source.column is None:
+            return MISSING_EVERYWHERE
+        name = self._binding.schema.names[source.column]
+        if name in self._partitions and not source.steps:
+            text = self._partitions[name]
+            if text is None:
+                return Values(source.type, may_be_present=False)
+            return Values(source.type, may_be_null=False, lower=text, upper=text)
+        if leaf is None or row_group is None:
+            return ANYTHING
+        chunk = row_group.column(leaf)
+        if source.json:
+            num_nulls = _num_nulls(chunk)
+            is_in_text = isinstance(source.steps[-1], JsonPath) and source.steps[-1].path
+            return MISSING_EVERYWHERE if is_in_text and num_nulls == row_group.num_rows else ANYTHING
+        return _values(chunk, source.type, row_group.num_rows)
+
+
+def _indices(source: Source) -> tuple[int | None, ...]:
+    """The way to a leaf by the numbers of a schema's columns and structs' children; of no leaf, one that is none."""
+    steps = source.steps[:-1] if source.json else source.steps
+    children = [step.child if isinstance(step, StructChild) else None for step in steps]
+    return (source.column, *children)
+
+
+def _num_nulls(chunk: Any) -> int | None:
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    return statistics.null_count if statistics is not None and statistics.has_null_count else None
+
+
+def _values(chunk: Any, type: pa.DataType | None, num_rows: int) -> Values:
+    """What the statistics of a column chunk, of one value a row, tell."""
+    num_nulls = _num_nulls(chunk)
+    if num_nulls is not None and not 0 <= num_nulls <= num_rows:
+        return ANYTHING
+    lower, upper = _bounds(chunk, type)
+    return Values(type, num_nulls != 0, num_nulls != num_rows, lower, upper)
+
+
+def _bounds(chunk: Any, type: pa.DataType | None) -> tuple[Any, Any]:
+    nothing = None, None
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    if statistics is None or not statistics.has_min_max or type is None:
+        return nothing
+    if pat.is_timestamp(type) or pat.is_date(type):
+        return _instants(statistics)
+    lower: Any
+    upper: Any
+    try:
+        lower, upper = statistics.min, statistics.max
+    except Exception:  # a bound may be shortened within a character, or be no number that Python has
+        return nothing
+    wanted = _python_type(type)
+    if wanted is None or builtins.type(lower) is not wanted or builtins.type(upper) is not wanted:
+        return nothing
+    return (lower, upper) if lower <= upper else nothing  # NaN is no bound either
+
+
+def _python_type(type: pa.DataType) -> type | None:
+    if pat.is_boolean(type):
+        return bool
+    if pat.is_integer(type):
+        return int
+    if pat.is_float32(type) or pat.is_float64(type):
+        return float
+    if pat.is_decimal(type):
+        return Decimal
+    return str if is_string(type) else None
+
+
+_NANOSECONDS = {"seconds": 1_000_000_000, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
+_NANOSECONDS_A_DAY = 86_400_000_000_000
+
+
+def _instants(statistics: Any) -> tuple[int, int] | tuple[None, None]:
+    """Bounds of instants in nanoseconds; an instant without a zone counts as UTC, as everywhere."""
+    lower, upper = statistics.min_raw, statistics.max_raw
+    stored = json.loads(statistics.logical_type.to_json())
+    kind = statistics.physical_type, stored.get("Type")
+    if kind == ("INT64", "Timestamp"):
+        scale = _NANOSECONDS.get(stored.get("timeUnit"))
+    else:
+        scale = _NANOSECONDS_A_DAY if kind == ("INT32", "Date") else None
+    if scale is None or not isinstance(lower, int) or not isinstance(upper, int) or lower > upper:
+        return None, None
+    return lower * scale, upper * scale
