@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard src/*.py src/*.pyx src/*.pxd src/generated/* src/include/fastfilter/* src/kernels/* src/json/*)
 
-.PHONY: help demo test lint tests bench bench-quick bench-seed instructions memory generate clean
+.PHONY: help demo test lint tests bench bench-quick bench-seed bench-scale instructions memory generate clean
 
 help:
 	@echo "make demo         build, make a sample corpus, filter both seed examples out of Parquet and JSONL"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench        every case on every engine, into benchmarks/results (an hour at most; wants a quiet machine)"
 	@echo "make bench-quick  the headline cases in about two minutes"
 	@echo "make bench-seed   the seed example against a bound, with pytest-benchmark"
+	@echo "make bench-scale  5 GB of Parquet and 1 GB of JSONL against other engines, with peak memory"
 	@echo "make instructions instructions a row, counted by valgrind, against the committed baseline"
 	@echo "make memory       filter 1 GB of Parquet and report the peak memory"
 	@echo "make generate     write again what derives from the opcode table"
@@ -57,6 +58,9 @@ bench-quick: $(VENV)/engines
 
 bench-seed: $(VENV)/tools
 	$(BIN)/python -m pytest benchmarks --benchmark-only
+
+bench-scale: $(VENV)/engines
+	$(BIN)/python -m benchmarks.corpus
 
 instructions: $(VENV)/installed
 	$(BIN)/python -m benchmarks.instructions

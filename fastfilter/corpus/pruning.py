@@ -7,6 +7,7 @@ tells nothing. Bounds are only ever bounds, never values that are there, so shor
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import json
 from collections.abc import Mapping
 from decimal import Decimal
@@ -81,7 +82,9 @@ class Pruner:
             num_nulls = _num_nulls(chunk)
             is_in_text = isinstance(source.steps[-1], JsonPath) and source.steps[-1].path
             return MISSING_EVERYWHERE if is_in_text and num_nulls == row_group.num_rows else ANYTHING
-        return _values(chunk, source.type, row_group.num_rows)
+        values = _values(chunk, source.type, row_group.num_rows)
+        # Writers (pyarrow for one, of dictionaries) may leave nulls of the structs around a value out of the count.
+        return dataclasses.replace(values, may_be_null=True) if source.steps else values
 
 
 def _indices(source: Source) -> tuple[int | None, ...]:
