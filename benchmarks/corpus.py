@@ -5,9 +5,9 @@ the same one), asks every engine the same questions, one process each, and print
 all engines find as many rows is asserted. The corpus is read once before anything is timed, so that it is in memory as
 far as it fits. Wants a quiet machine.
 
-Questions: ``even`` (1 % of rows match, spread evenly), ``clustered`` (0.1 %, all in neighbouring row groups), ``lines``
-(the Anansi example over JSONL). Tasks: ``read`` takes all columns of the matching rows, ``write`` writes them as
-Parquet; of lines they are only counted.
+Questions: ``even`` (1 % of rows match, spread evenly), ``rare`` (0.1 %, in every tenth row group, which statistics do
+not tell), ``clustered`` (0.1 %, in one place, which statistics do tell), ``lines`` (the Anansi example over JSONL).
+Tasks: ``read`` takes all columns of the matching rows, ``write`` writes them as Parquet; lines are only counted.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ import pyarrow.parquet as pq
 from examples.make_corpus import chunk_records, memory_records
 
 ENGINES = ("fastfilter", "pyarrow", "polars", "duckdb")
-QUESTIONS = {"even": ("read", "write"), "clustered": ("read", "write"), "lines": ("count",)}
+QUESTIONS = {"even": ("read", "write"), "rare": ("read", "write"), "clustered": ("read", "write"), "lines": ("count",)}
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 20 * ROW_GROUP_ROWS
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
-        ("user_id", pa.string()),
+        ("metadata.user", pa.string()),
         ("content", pa.string()),
         ("memory_type", pa.string()),
         ("importance", pa.float64()),
@@ -48,6 +48,9 @@ SCHEMA = pa.schema(
     ]
 )
 CHANNELS = ("support", "sales", "email", "chat", "phone", "web", "app", "fax", "post", "visit")
+RARE_USER = "user_1000 and none other"
+RARE = {"field": "metadata.user", "operator": "eq", "value": RARE_USER}
+RARE_ROWS = 1_000
 EVEN = {
     "and": [
         {"field": "metadata.channel", "operator": "eq", "value": "support"},
@@ -80,14 +83,18 @@ def make_parquet(folder: pathlib.Path, num_bytes: int) -> int:
     while written < num_bytes:
         path = folder / f"memories-{number:04}.parquet"
         with pq.ParquetWriter(
-            path, SCHEMA, use_dictionary=["user_id", "memory_type", "metadata.channel"], compression="snappy"
+            path, SCHEMA, use_dictionary=["metadata.user", "memory_type", "metadata.channel"], compression="snappy"
         ) as writer:
             rows_of_file = 0
             while rows_of_file < FILE_ROWS and written + (path.stat().st_size if rows_of_file else 0) < num_bytes:
                 ids = np.arange(num_rows, num_rows + ROW_GROUP_ROWS)
+                some_users = chosen(users, ROW_GROUP_ROWS)
+                if num_rows // ROW_GROUP_ROWS % 10 == 5:
+                    rare = pa.repeat(pa.scalar(RARE_USER), RARE_ROWS)
+                    some_users = pa.concat_arrays([rare, some_users[RARE_ROWS:]])
                 columns = [
                     pa.array([f"mem_{row:011}" for row in ids.tolist()]),
-                    chosen(users, ROW_GROUP_ROWS),
+                    some_users,
                     chosen(texts, ROW_GROUP_ROWS),
                     chosen(kinds, ROW_GROUP_ROWS),
                     pa.array(choose.random(ROW_GROUP_ROWS)),
@@ -135,7 +142,7 @@ def run_fastfilter(question: str, folder: pathlib.Path, num_rows: int, out: str 
         {"field": "created_at", "operator": "gte", "value": first},
         {"field": "created_at", "operator": "lt", "value": last},
     ]
-    flt = fastfilter.compile(EVEN if question == "even" else {"and": between})
+    flt = fastfilter.compile({"even": EVEN, "rare": RARE, "clustered": {"and": between}}[question])
     source = str(folder / "parquet")
     if out is None:
         return lambda: _num_rows(fastfilter.scan(source, flt))
@@ -154,11 +161,11 @@ def run_pyarrow(question: str, folder: pathlib.Path, num_rows: int, out: str | N
     if question == "lines":
         return None  # it asks nothing of the JSON inside a column
     first, last = clustered(num_rows)
-    condition = (
-        (ds.field("metadata.channel") == "support") & (ds.field("importance") >= 0.9)
-        if question == "even"
-        else (ds.field("created_at") >= pa.scalar(first)) & (ds.field("created_at") < pa.scalar(last))
-    )
+    condition = {
+        "even": (ds.field("metadata.channel") == "support") & (ds.field("importance") >= 0.9),
+        "rare": ds.field("metadata.user") == RARE_USER,
+        "clustered": (ds.field("created_at") >= pa.scalar(first)) & (ds.field("created_at") < pa.scalar(last)),
+    }[question]
     dataset = ds.dataset(folder / "parquet", format="parquet")
     if out is None:
         return lambda: _num_rows(dataset.scanner(filter=condition).to_batches())
@@ -188,11 +195,11 @@ def run_polars(question: str, folder: pathlib.Path, num_rows: int, out: str | No
         )
         return lambda: int(lines.select(pl.len()).collect(engine="streaming").item())
     first, last = clustered(num_rows)
-    condition = (
-        (pl.col("metadata.channel") == "support") & (pl.col("importance") >= 0.9)
-        if question == "even"
-        else (pl.col("created_at") >= first) & (pl.col("created_at") < last)
-    )
+    condition = {
+        "even": (pl.col("metadata.channel") == "support") & (pl.col("importance") >= 0.9),
+        "rare": pl.col("metadata.user") == RARE_USER,
+        "clustered": (pl.col("created_at") >= first) & (pl.col("created_at") < last),
+    }[question]
     found = pl.scan_parquet(folder / "parquet" / "*.parquet").filter(condition)
     if out is None:
         return lambda: found.collect(engine="streaming").height
@@ -217,11 +224,11 @@ def run_duckdb(question: str, folder: pathlib.Path, num_rows: int, out: str | No
             "AND TRY_CAST(metadata->>'score' AS DOUBLE) >= 0.5"
         )
         return lambda: int(connection.execute(f"SELECT count(*) FROM {source} WHERE {condition}").fetchall()[0][0])
-    condition = (
-        "\"metadata.channel\" = 'support' AND importance >= 0.9"
-        if question == "even"
-        else f"created_at >= TIMESTAMPTZ '{first.isoformat()}' AND created_at < TIMESTAMPTZ '{last.isoformat()}'"
-    )
+    condition = {
+        "even": "\"metadata.channel\" = 'support' AND importance >= 0.9",
+        "rare": f"\"metadata.user\" = '{RARE_USER}'",
+        "clustered": f"created_at >= TIMESTAMPTZ '{first}' AND created_at < TIMESTAMPTZ '{last}'",
+    }[question]
     query = f"SELECT * FROM '{folder / 'parquet' / '*.parquet'}' WHERE {condition}"
     if out is None:
         return lambda: _num_rows(connection.sql(query).to_arrow_reader())
@@ -253,22 +260,24 @@ def child(engine: str, question: str, task: str, folder: pathlib.Path) -> None:
         started, cpu = time.perf_counter(), time.process_time()
         count = work()
         seconds = time.perf_counter() - started
-        print(json.dumps({"count": count, "seconds": seconds, "cpu_seconds": time.process_time() - cpu}))
+        cpu = time.process_time() - cpu
+        print(json.dumps({"count": count, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": _peak_bytes()}))
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process held. (What it holds of ``ru_maxrss`` begins with that of its parent.)"""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise OSError("/proc/self/status says nothing of VmHWM")
 
 
 def measure(engine: str, question: str, task: str, folder: pathlib.Path) -> dict[str, Any] | None:
     """One run in a process of its own: count, seconds, seconds of all cores, and the peak of its memory in bytes."""
     command = [sys.executable, "-m", "benchmarks.corpus", "--child", engine, question, task, "--keep", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    with process.stdout as output:
-        text = output.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    found: dict[str, Any] | None = json.loads(text)
-    return found and {**found, "peak_bytes": usage.ru_maxrss * 1024}
+    ran = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] | None = json.loads(ran.stdout)
+    return found
 
 
 def make(folder: pathlib.Path, gigabytes: float) -> None:

@@ -112,17 +112,22 @@ class Unit:
 
 
 class _Pending:
-    """A unit that was taken, and what becomes of it."""
+    """What becomes of a unit that was taken. The unit, and what it holds to work on, is let go when it is done."""
 
     def __init__(self, unit: Unit, pool: ThreadPoolExecutor) -> None:
-        self.unit = unit
+        self.working_bytes = unit.working_bytes
+        self.most_bytes = unit.most_bytes
+        self._outcome = unit.work() if unit.is_done else None
         self._future: Future[Outcome] | None = None if unit.is_done else pool.submit(unit.work)
 
     def is_done(self) -> bool:
         return self._future is None or self._future.done()
 
     def outcome(self) -> Outcome:
-        return self.unit.work() if self._future is None else self._future.result()
+        if self._outcome is None:
+            assert self._future is not None
+            self._outcome = self._future.result()
+        return self._outcome
 
 
 class _Memory:
@@ -134,16 +139,16 @@ class _Memory:
     def __init__(self) -> None:
         self._shares: collections.deque[float] = collections.deque(maxlen=_SHARES_REMEMBERED)
 
-    def note(self, unit: Unit, outcome: Outcome) -> None:
-        if unit.most_bytes:
-            self._shares.append(outcome.num_bytes / unit.most_bytes)
+    def note(self, done: _Pending) -> None:
+        if done.most_bytes:
+            self._shares.append(done.outcome().num_bytes / done.most_bytes)
 
-    def foreseen(self, unit: Unit) -> int:
+    def foreseen(self, unit: Unit | _Pending) -> int:
         share = min(1.0, 2 * max(self._shares, default=1.0))
         return max(unit.working_bytes, int(unit.most_bytes * share))
 
     def of(self, pending: _Pending) -> int:
-        return pending.outcome().num_bytes if pending.is_done() else self.foreseen(pending.unit)
+        return pending.outcome().num_bytes if pending.is_done() else self.foreseen(pending)
 
 
 _WAITING_PER_THREAD = 4
@@ -181,9 +186,9 @@ def in_order(units: Iterator[Unit], threads: int, memory_budget: int) -> Generat
                         break
                     taken = next(units, None)
                 first = pending.popleft()
-                outcome = first.outcome()
-                memory.note(first.unit, outcome)
-                yield outcome
+                first.outcome()  # waits for it
+                memory.note(first)
+                yield first.outcome()
                 if taken is None:
                     taken = next(units, None)
         finally:

@@ -59,7 +59,7 @@ def storable(batch: pa.RecordBatch) -> pa.Table:
     columns = {}
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         try:
-            pq.write_table(pa.table({name: array}), io.BytesIO())
+            pq.write_table(pa.table({name: array}), io.BytesIO(), row_group_size=1)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
             event(str(error)[:50])
         else:
