@@ -20,6 +20,7 @@ from typing import Final
 from fastfilter.bytecode.constants import Intervals, Text
 from fastfilter.bytecode.program import Field, Role
 from fastfilter.compiler.dialects.base import (
+    OPERATOR_SIGNS,
     Dialect,
     Limits,
     Path,
@@ -390,11 +391,7 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
                 "wrong_type",
                 here,
                 f"an equality map takes {_A_SCALAR} for key {quoted(key)}, not {shown(value)}"
-                + (
-                    '; an Anansi filter is given alone, with dialect="anansi"'
-                    if key in ("metadata", "$and", "$or")
-                    else ""
-                ),
+                + _meant_instead(key, value),
             )
         scalar = scalar_of(value, here, _A_SCALAR)
         field = Field(Role.METADATA, (name,))
@@ -412,6 +409,17 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
     if len(parsed) == 1:
         return parsed[0]
     return And(tuple(parsed)) if parsed else TRUE
+
+
+def _meant_instead(key: str, value: object) -> str:
+    """What was probably meant by an object or array in an equality map, for the end of the message."""
+    if key in ("metadata", "$and", "$or"):
+        return '; an Anansi filter is given alone, with dialect="anansi"'
+    if key.lower() in LOGICAL_KEYS:
+        return f"; did you mean {quoted(key.lower())}?"
+    if type(value) is dict and any(type(operator) is str and operator.startswith("$") for operator in value):
+        return '; conditions of an Anansi filter stand in "metadata", as {"metadata": {"KEY": {"$gte": 1}}}'
+    return ""
 
 
 def _wrong_keys(node: dict[str, object], path: Path) -> FilterError:
@@ -485,7 +493,8 @@ def _refused_operator(operator: str, name: str, field_type: str, path: Path) -> 
             f"operator {quoted(operator)} is not defined on {name}, a {field_type}",
             allowed,
         )
-    return fault("unknown_operator", path, f"unknown operator {quoted(operator)} on {name}", allowed, operator)
+    meant = OPERATOR_SIGNS.get(operator, operator)
+    return fault("unknown_operator", path, f"unknown operator {quoted(operator)} on {name}", allowed, meant)
 
 
 FISHMEM: Final = Dialect("fishmem", FishmemLimits, _parse)
