@@ -313,22 +313,15 @@ class _LogicalParser:
             if field_type is _TIMESTAMP:
                 instant = parse_timestamp(scalar)
                 if instant is None:
-                    raise fault(
-                        "invalid_timestamp",
-                        path,
-                        f"{quoted(scalar)} is not {_AN_INSTANT}, which {name} takes",
-                    )
+                    message = f"{quoted(scalar)} is not {_AN_INSTANT}, which {name} takes"
+                    raise fault("invalid_timestamp", path, message)
                 return instant
         elif type(scalar) is int or type(scalar) is float:
             scalar = number_of(scalar, path)
         if field_type is _NUMERIC and (type(scalar) is not int and type(scalar) is not float):
             raise fault("wrong_type", path, f"{name} takes only numbers, not {shown(scalar)}")
         if field_type is _TIMESTAMP:
-            raise fault(
-                "wrong_type",
-                path,
-                f"{shown(scalar)} is not {_AN_INSTANT}, which {name} takes",
-            )
+            raise fault("wrong_type", path, f"{shown(scalar)} is not {_AN_INSTANT}, which {name} takes")
         if field_type is _MEMORY_TYPE and scalar not in _MEMORY_TYPES:
             given = scalar if type(scalar) is str else None
             raise fault("value_not_allowed", path, f"{shown(scalar)} is no memory_type", _MEMORY_TYPES, given)
@@ -427,11 +420,7 @@ def _wrong_keys(node: dict[str, object], path: Path) -> FilterError:
     present = [key for key in LOGICAL_KEYS if key in node]
     if len(present) > 1:
         both = " and ".join(quoted(key) for key in present)
-        return fault(
-            "mixed_shapes",
-            path,
-            f"{both} stand in one object, where only one may: nest them instead",
-        )
+        return fault("mixed_shapes", path, f"{both} stand in one object, where only one may: nest them instead")
     if not present:
         if "operator" in node or "value" in node:
             return fault("missing_key", path, 'the condition has no key "field"', _CONDITION_KEYS)
