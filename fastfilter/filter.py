@@ -21,7 +21,7 @@ from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
-from fastfilter.runtime.inputs import Input, open_input
+from fastfilter.runtime.inputs import Input, open_input, select_like
 from fastfilter.runtime.records import RecordMatcher, record_matcher
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
@@ -238,8 +238,8 @@ class Filter:
             [True, False, False]
         """
         source = open_input(data)
-        masks = self._masks(source, threads)
-        return masks if source.stream else _joined(masks, source)
+        answers = self._answers(source, threads)
+        return _masks(answers) if isinstance(source, pa.RecordBatchReader) else _joined(answers, source)
 
     def indices(self, data: Any, threads: int | None = None) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers of the rows that match, from 0, ascending, over all batches. Arguments as of :meth:`mask`.
@@ -252,7 +252,7 @@ class Filter:
         """
         found = []
         first_row = 0
-        for batch, bits in self._bits(open_input(data), threads):
+        for batch, bits in self._answers(open_input(data), threads):
             found.append(bits_to_indices(bits, first_row))
             first_row += batch.num_rows
         return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
@@ -265,7 +265,7 @@ class Filter:
             >>> fastfilter.compile({"field": "id", "operator": "exists", "value": True}).count({"id": ["a", None]})
             1
         """
-        return sum(count_bits(bits) for _, bits in self._bits(open_input(data), threads))
+        return sum([count_bits(bits) for _, bits in self._answers(open_input(data), threads)])
 
     def filter(self, data: Any, threads: int | None = None) -> Any:
         """The rows that match. Arguments as of :meth:`mask`.
@@ -281,9 +281,9 @@ class Filter:
             {'id': ['b']}
         """
         source = open_input(data)
-        if not source.stream:
-            return source.select(_joined(self._masks(source, threads), source))
-        answers = self._bits(source, threads)
+        answers = self._answers(source, threads)
+        if not isinstance(source, pa.RecordBatchReader):
+            return select_like(data, source, _joined(answers, source))
         kept = (select_rows(batch, bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
         return pa.RecordBatchReader.from_batches(source.schema, kept)
 
@@ -370,7 +370,7 @@ class Filter:
 
     def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
         last = self._last
-        if last is not None and last[0] is schema and last[1] == name:
+        if last is not None and (last[0] is schema or last[0].equals(schema)) and last[1] == name:
             return last[2]
         key = (name, _hashable(schema))
         machine = self._machines.get(key)
@@ -379,42 +379,27 @@ class Filter:
             if len(self._machines) >= _CACHED_SCHEMAS:
                 self._machines.clear()
             self._machines[key] = machine
-        self._last = (schema, name, machine)
+        if key[1] is schema:
+            self._last = (schema, name, machine)
         return machine
 
-    def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:
-        return (bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
-
-    def _bits(self, source: Input, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
-        """Each batch with the bits of its matching rows, as they are asked for; a bad schema speaks at once."""
+    def _answers(self, source: Input, threads: int | None) -> Iterable[tuple[pa.RecordBatch, bytearray]]:
+        """Each batch with the bits of its matching rows, of a stream as they are asked for; a bad schema speaks at once."""
         if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
             raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
-        return self._evaluated(self._machine(source.schema), source, threads)
-
-    def _evaluated(
-        self, machine: Machine, source: Input, threads: int | None
-    ) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
-        first_row = 0
-        for batch in source.batches:
-            try:
-                bits = executor.evaluate(machine, batch, threads)
-            except DataError as error:
-                raise executor.shifted(error, first_row) from None
-            yield batch, bits
-            first_row += batch.num_rows
+        machine = self._machine(source.schema)
+        if isinstance(source, pa.RecordBatchReader):
+            return _evaluated(machine, source, threads)
+        batches = (source,) if isinstance(source, pa.RecordBatch) else source.to_batches()
+        return list(zip(batches, executor.evaluate(machine, batches, threads), strict=True))
 
     def _evaluate(self, data: Any, backend: str = backend, morsel_rows: int = executor.MORSEL_ROWS) -> list[bool]:
         """The answer of a given back end with a given morsel size, for tests: they must not change it."""
-        answer: list[bool] = []
         source = open_input(data)
         machine = self._machine(source.schema, backend)
-        for batch in source.batches:
-            try:
-                bits = executor.evaluate(machine, batch, 1, morsel_rows)
-            except DataError as error:
-                raise executor.shifted(error, len(answer)) from None
-            answer.extend(bits_to_array(bits, batch.num_rows).to_pylist())
-        return answer
+        batches = (source,) if isinstance(source, pa.RecordBatch) else list(source.to_batches())
+        bits = executor.evaluate(machine, batches, 1, morsel_rows)
+        return [row for mask in _masks(zip(batches, bits, strict=True)) for row in mask.to_pylist()]
 
 
 def _hashable(schema: pa.Schema) -> pa.Schema | bytes:
@@ -431,9 +416,30 @@ def _check_schema(schema: object) -> None:
         raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
 
 
-def _joined(masks: Iterator[pa.BooleanArray], source: Input) -> pa.BooleanArray | pa.ChunkedArray:
+def _evaluated(
+    machine: Machine, reader: pa.RecordBatchReader, threads: int | None
+) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
+    """Reads nothing ahead, so threads share one batch at a time."""
+    first_row = 0
+    for batch in reader:
+        try:
+            (bits,) = executor.evaluate(machine, (batch,), threads)
+        except DataError as error:
+            raise executor.shifted(error, first_row) from None
+        yield batch, bits
+        first_row += batch.num_rows
+
+
+def _masks(answers: Iterable[tuple[pa.RecordBatch, bytearray]]) -> Iterator[pa.BooleanArray]:
+    return (bits_to_array(bits, batch.num_rows) for batch, bits in answers)
+
+
+def _joined(
+    answers: Iterable[tuple[pa.RecordBatch, bytearray]], source: pa.RecordBatch | pa.Table
+) -> pa.BooleanArray | pa.ChunkedArray:
     """The mask of data that are no stream: one array for one batch, else a chunk for each batch."""
-    return next(masks) if source.one else pa.chunked_array(list(masks), pa.bool_())
+    masks = list(_masks(answers))
+    return masks[0] if isinstance(source, pa.RecordBatch) else pa.chunked_array(masks, pa.bool_())
 
 
 def _rebuild(

@@ -1,13 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, freethreading_compatible=True
 """The native virtual machine: a program bound to Arrow columns, run on bitmaps of morsels without the GIL."""
 
-from cpython.bytearray cimport PyByteArray_Check
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset
+
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
 
 from generated.opcodes cimport *
 from kernels cimport *
@@ -15,9 +18,14 @@ from kernels cimport *
 import os
 import struct
 
+import numpy
+import pyarrow
+
 from fastfilter.errors import DataError
 
-__all__ = ["AttachedBatch", "BoundProgram", "count_bits", "target", "targets", "use_target", "write_indices"]
+__all__ = [
+    "AttachedBatch", "BoundProgram", "bits_to_array", "bits_to_indices", "count_bits", "target", "targets", "use_target"
+]
 
 
 def targets():
@@ -58,27 +66,70 @@ except ValueError as error:
     raise ImportError(f"FASTFILTER_CPU: {error}") from None
 
 
-def count_bits(const uint8_t[::1] bits not None):
+cdef object _BOOL = pyarrow.bool_()
+cdef object _import_array = pyarrow.Array._import_from_c
+cdef object _empty = numpy.empty
+cdef object _INT64 = numpy.dtype(numpy.int64)
+
+
+def count_bits(bytearray bits not None):
     """How many bits are set."""
-    cdef int64_t total
-    with nogil:
-        total = ff_count_bits(&bits[0], bits.shape[0]) if bits.shape[0] else 0
-    return total
+    return ff_count_bits(<const uint8_t *>PyByteArray_AS_STRING(bits), PyByteArray_GET_SIZE(bits))
 
 
-def write_indices(const uint8_t[::1] bits not None, int64_t first, int64_t[::1] out not None):
-    """Writes the numbers of the set bits, ascending, counted from ``first``.
+def bits_to_indices(bytearray bits not None, int64_t first=0):
+    """The numbers of the set bits as numpy int64, ascending, counted from ``first``."""
+    cdef const uint8_t *data = <const uint8_t *>PyByteArray_AS_STRING(bits)
+    cdef int64_t num_bytes = PyByteArray_GET_SIZE(bits)
+    cdef Py_buffer buffer
+    indices = _empty(ff_count_bits(data, num_bytes), _INT64)
+    PyObject_GetBuffer(indices, &buffer, PyBUF_WRITABLE)
+    ff_bits_to_indices(data, num_bytes, first, <int64_t *>buffer.buf)
+    PyBuffer_Release(&buffer)
+    return indices
+
+
+cdef struct BitsOwner:  # what an array that was given to Arrow holds
+    Py_buffer bits
+    const void *buffers[2]
+
+
+cdef void release_bits(ArrowArray *array) noexcept nogil:
+    cdef BitsOwner *owner = <BitsOwner *>array.private_data
+    if Py_IsInitialized():  # an array may outlive the interpreter, and then so do its bits
+        with gil:
+            PyBuffer_Release(&owner.bits)
+        free(owner)
+    array.release = NULL
+
+
+def bits_to_array(bytearray bits not None, int64_t num_rows):
+    """The first ``num_rows`` bits as a pyarrow BooleanArray without nulls; no copy.
 
     Raises:
-        ValueError: ``out`` has no room for all of them.
+        ValueError: there are not so many bits.
     """
-    if bits.shape[0] == 0:
-        return
-    if ff_count_bits(&bits[0], bits.shape[0]) > out.shape[0]:
-        raise ValueError("there is no room for all indices")
-    if out.shape[0]:
-        with nogil:
-            ff_bits_to_indices(&bits[0], bits.shape[0], first, &out[0])
+    cdef ArrowArray array
+    cdef BitsOwner *owner
+    if not 0 <= num_rows <= 8 * PyByteArray_GET_SIZE(bits):
+        raise ValueError(f"{PyByteArray_GET_SIZE(bits)} bytes do not hold {num_rows} rows")
+    owner = <BitsOwner *>malloc(sizeof(BitsOwner))
+    if owner == NULL:
+        raise MemoryError
+    try:
+        PyObject_GetBuffer(bits, &owner.bits, PyBUF_SIMPLE)
+    except BaseException:
+        free(owner)
+        raise
+    owner.buffers[0] = NULL
+    owner.buffers[1] = owner.bits.buf
+    memset(&array, 0, sizeof(array))
+    array.length = num_rows
+    array.n_buffers = 2
+    array.buffers = owner.buffers
+    array.private_data = owner
+    array.release = release_bits
+    return _import_array(<size_t>&array, _BOOL)  # which releases it where it fails
 
 
 cdef struct Instruction:
@@ -123,9 +174,9 @@ cdef class BoundProgram:
     Args:
         words: the program's machine words.
         num_registers: how many registers they use.
-        column_names: of the columns that the program reads, for messages.
-        column_schemas: their ``arrow_schema`` capsules.
-        sources: for each Arrow field its column (a place in ``column_names``, or -1) and its steps: a struct child's
+        schema: the pyarrow Schema of the batches.
+        columns: the columns that the program reads, by their indices in the schema.
+        sources: for each Arrow field its column (a place in ``columns``, or -1) and its steps: a struct child's
             index, or a map key in UTF-8.
         groups: for each JSON column its column and steps, and the paths read from it, each a tuple of keys.
         tests: for each test instruction, in order: its source (-1 for a JSON value), its group and the path's place in
@@ -139,7 +190,12 @@ cdef class BoundProgram:
     """
 
     cdef _Arena arena
-    cdef tuple names
+    cdef object schema
+    cdef tuple columns
+    cdef tuple names  # of the columns
+    cdef tuple type_schemas  # the capsules of their types
+    cdef bint has_metadata  # in those: equal types of a user's class may be laid out differently
+    cdef bint export_whole  # few columns are exported sooner all together than one by one
     cdef ff_type **types
     cdef int32_t *num_views  # by column
     cdef int32_t num_columns
@@ -154,14 +210,17 @@ cdef class BoundProgram:
     cdef int32_t num_registers
     cdef bint strict
 
-    def __cinit__(self, bytes words not None, int num_registers, tuple column_names not None,
-                  tuple column_schemas not None, tuple sources not None, tuple groups not None, tuple tests not None,
+    def __cinit__(self, bytes words not None, int num_registers, schema not None, tuple columns not None,
+                  tuple sources not None, tuple groups not None, tuple tests not None,
                   bint strict_json, bint trusted_json):
         self.arena = _Arena()
-        self.names = column_names
+        self.schema = schema
+        self.columns = columns
+        self.names = tuple([schema.field(column).name for column in columns])
         self.num_registers = num_registers
         self.strict = strict_json
-        self.bind_columns(column_schemas)
+        self.export_whole = len(columns) > 0 and len(schema) <= _COLUMNS_FOR_ONE * len(columns)
+        self.bind_columns()
         self.bind_sources(sources)
         self.bind_groups(groups, trusted_json)
         self.bind_tests(words, tests)
@@ -176,16 +235,27 @@ cdef class BoundProgram:
         for at in range(self.num_columns):
             ff_type_free(self.types[at])
 
-    cdef int bind_columns(self, tuple schemas) except -1:
-        self.types = <ff_type **>self.arena.take(len(schemas) * sizeof(ff_type *))
-        self.num_views = <int32_t *>self.arena.take(len(schemas) * sizeof(int32_t))
-        for schema in schemas:
-            self.types[self.num_columns] = ff_type_new(
-                <const ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema"))
+    cdef int bind_columns(self) except -1:
+        cdef const ArrowSchema *type_schema
+        self.type_schemas = type_schemas_of(self.schema, self.columns)
+        self.types = <ff_type **>self.arena.take(len(self.columns) * sizeof(ff_type *))
+        self.num_views = <int32_t *>self.arena.take(len(self.columns) * sizeof(int32_t))
+        for capsule in self.type_schemas:
+            type_schema = <const ArrowSchema *>PyCapsule_GetPointer(capsule, "arrow_schema")
+            self.has_metadata = self.has_metadata or has_metadata(type_schema)
+            self.types[self.num_columns] = ff_type_new(type_schema)
             if self.types[self.num_columns] == NULL:
                 raise MemoryError
             self.num_columns += 1
         return 0
+
+    cdef tuple types_in(self, schema):
+        """The capsules of the columns' types in batches of a schema."""
+        if schema is self.schema or (not self.has_metadata and schema.equals(self.schema)):
+            return self.type_schemas
+        if len(schema) != len(self.schema):
+            raise DataError(f"the batch has {len(schema)} columns, but the filter was bound to {len(self.schema)}")
+        return type_schemas_of(schema, self.columns)
 
     cdef int read_source(self, ff_source *source, int column, tuple steps) except -1:
         cdef ff_step *own = <ff_step *>self.arena.take(len(steps) * sizeof(ff_step))
@@ -331,28 +401,44 @@ cdef class BoundProgram:
             raise ValueError("the program does not end with RETURN")
         return 0
 
-    def attach(self, tuple arrays not None, int64_t num_rows):
-        """The program with a batch's columns.
-
-        Args:
-            arrays: for each column its ``arrow_schema`` and ``arrow_array`` capsules, kept as long as the result.
-            num_rows: of the batch.
+    def attach(self, batch not None):
+        """The program with a pyarrow RecordBatch, of which only the columns that it reads are looked at.
 
         Raises:
-            DataError: an array is broken, or is not of the type the program was bound to.
+            DataError: a column is broken, or is not of the type the program was bound to.
         """
-        return AttachedBatch(self, arrays, num_rows)
+        return AttachedBatch(self, batch)
+
+
+cdef int _COLUMNS_FOR_ONE = 6
+"""So many columns of a batch are exported together in the time of taking one out and exporting it."""
+
+
+cdef tuple type_schemas_of(schema, tuple columns):
+    return tuple([schema.field(column).type.__arrow_c_schema__() for column in columns])
+
+
+cdef bint has_metadata(const ArrowSchema *schema) noexcept:
+    """Whether some type in a type has metadata, as extension types have."""
+    cdef int64_t child
+    if schema.metadata != NULL or (schema.dictionary != NULL and has_metadata(schema.dictionary)):
+        return True
+    for child in range(schema.n_children):
+        if has_metadata(schema.children[child]):
+            return True
+    return False
 
 
 cdef class AttachedBatch:
     """A bound program and the columns of one batch. Immutable, shared by threads."""
 
     cdef BoundProgram program
-    cdef tuple arrays  # the capsules own what the views point to
     cdef void *memory
+    cdef ArrowArray *arrays  # they own what the views point to
+    cdef int32_t num_arrays
     cdef ff_batch batch
 
-    def __cinit__(self, BoundProgram program not None, tuple arrays not None, int64_t num_rows):
+    def __cinit__(self, BoundProgram program not None, batch not None):
         cdef int32_t at
         cdef size_t num_views = 0
         cdef ff_view *views
@@ -360,27 +446,34 @@ cdef class AttachedBatch:
         cdef const ArrowArray *array
         cdef const ArrowSchema *schema
         cdef const char *fault
+        cdef tuple types = program.types_in(batch.schema)
+        cdef int32_t num_arrays = 1 if program.export_whole else program.num_columns
         self.program = program
-        self.arrays = arrays
-        if len(arrays) != program.num_columns:
-            raise ValueError(f"{program.num_columns} columns are needed, not {len(arrays)}")
         for at in range(program.num_columns):
             num_views += program.num_views[at]
         self.memory = calloc(1, num_views * sizeof(ff_view) + program.num_sources * sizeof(ff_place)
                              + program.num_validities * sizeof(ff_validity)
-                             + program.num_columns * sizeof(ff_view *) + 1)
+                             + program.num_columns * sizeof(ff_view *) + num_arrays * sizeof(ArrowArray) + 1)
         if self.memory == NULL:
             raise MemoryError
         views = <ff_view *>self.memory
         self.batch.places = <ff_place *>(views + num_views)
         validities = <ff_validity *>(self.batch.places + program.num_sources)
         self.batch.columns = <const ff_view **>(validities + program.num_validities)
-        self.batch.num_rows = num_rows
+        self.arrays = <ArrowArray *>(self.batch.columns + program.num_columns)
+        self.num_arrays = num_arrays
+        self.batch.num_rows = batch.num_rows
+        if program.export_whole:
+            batch._export_to_c(<size_t>self.arrays)
         for at in range(program.num_columns):
-            schema = <const ArrowSchema *>PyCapsule_GetPointer(arrays[at][0], "arrow_schema")
-            array = <const ArrowArray *>PyCapsule_GetPointer(arrays[at][1], "arrow_array")
+            if program.export_whole:
+                array = self.arrays.children[<int>program.columns[at]]
+            else:
+                batch.column(program.columns[at])._export_to_c(<size_t>&self.arrays[at])
+                array = &self.arrays[at]
+            schema = <const ArrowSchema *>PyCapsule_GetPointer(types[at], "arrow_schema")
             fault = ff_views_fill(program.types[at], schema, array, views)
-            if fault == NULL and array.length != num_rows:
+            if fault == NULL and array.length != self.batch.num_rows:
                 fault = "it has another number of rows than the batch"
             if fault != NULL:
                 raise DataError(f"column {program.names[at]!r} cannot be read: {fault.decode()}")
@@ -393,53 +486,56 @@ cdef class AttachedBatch:
             validities += program.sources[at].num_steps + 1
 
     def __dealloc__(self):
+        cdef int32_t at
+        for at in range(self.num_arrays):
+            if self.arrays[at].release != NULL:
+                self.arrays[at].release(&self.arrays[at])
         free(self.memory)
 
-    def run(self, int64_t start, int64_t stop, out not None, int64_t morsel_rows):
-        """Evaluates rows ``start`` to ``stop`` and sets the bits of the matching ones in ``out``, least bit first.
+    def run(self, ranges not None, out not None, int64_t morsel_rows):
+        """Evaluates ranges of rows and sets the bits of the matching ones in ``out``, least bit first.
 
         Args:
-            start: first row; a multiple of 8 where several threads share ``out``.
-            stop: row after the last.
+            ranges: pairs of a first row and the row after the last; where several threads share ``out``, the first rows
+                are multiples of 8.
             out: a bytearray with a bit for each row of the batch, zeroed.
             morsel_rows: how many rows are evaluated together; it never changes an answer.
 
         Raises:
-            DataError: under strict JSON the first row whose text cannot be read; or a column is broken.
+            DataError: under strict JSON the first row of a range whose text cannot be read; or a column is broken.
             MemoryError: there is no memory.
         """
         cdef BoundProgram program = self.program
         cdef Py_buffer buffer
         cdef ff_run run
         cdef uint64_t *registers = NULL
-        cdef int64_t num_words
-        if not 0 <= start <= stop <= self.batch.num_rows:
-            raise ValueError(f"rows {start} to {stop} are not in a batch of {self.batch.num_rows}")
+        cdef int64_t start, stop
         if morsel_rows < 1:
             raise ValueError(f"morsel_rows must be at least 1, not {morsel_rows}")
         if not PyByteArray_Check(out):
             raise TypeError(f"out must be a bytearray, not {type(out).__name__}")
-        if start == stop:
-            return
-        morsel_rows = min(morsel_rows, stop - start)
-        num_words = ff_num_words(morsel_rows)
+        morsel_rows = min(morsel_rows, max(self.batch.num_rows, 1))
         PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
+        if not ff_run_start(&run, program.groups, program.num_groups, program.num_tests, self.batch.num_rows,
+                            morsel_rows):
+            run.fault.status = FF_NO_MEMORY
         try:
-            if 8 * buffer.len < stop:
-                raise ValueError(f"out has {buffer.len} bytes, too few for row {stop - 1}")
-            with nogil:
-                registers = <uint64_t *>malloc(8 * num_words * program.num_registers)
-                if (ff_run_start(&run, program.groups, program.num_groups, program.num_tests, stop - start, morsel_rows)
-                        and registers != NULL):
+            registers = <uint64_t *>malloc(8 * ff_num_words(morsel_rows) * program.num_registers)
+            if registers == NULL or run.fault.status != FF_OK:
+                raise MemoryError
+            for start, stop in ranges:
+                if not 0 <= start <= stop <= self.batch.num_rows:
+                    raise ValueError(f"rows {start} to {stop} are not in a batch of {self.batch.num_rows}")
+                if 8 * buffer.len < stop:
+                    raise ValueError(f"out has {buffer.len} bytes, too few for row {stop - 1}")
+                with nogil:
                     run_morsels(program, &self.batch, start, stop, <uint8_t *>buffer.buf, morsel_rows, registers, &run)
-                else:
-                    run.fault.status = FF_NO_MEMORY
-                ff_run_free(&run, program.num_groups, program.num_tests)
-                free(registers)
+                if run.fault.status != FF_OK:
+                    raise self.error(&run.fault)
         finally:
+            ff_run_free(&run, program.num_groups, program.num_tests)
+            free(registers)
             PyBuffer_Release(&buffer)
-        if run.fault.status != FF_OK:
-            raise self.error(&run.fault)
 
     cdef object error(self, const ff_fault *fault):
         if fault.status == FF_NO_MEMORY:

@@ -36,7 +36,7 @@ def test_bits_outside_the_range_stay(start: int, stop: int, morsel_rows: int) ->
     out = bytearray(38)
     for row in outside:
         out[row // 8] |= 1 << row % 8
-    attached.run(start, stop, out, morsel_rows)
+    attached.run([(start, stop)], out, morsel_rows)
     expected = sorted(outside + [row for row in range(start, stop) if row % 3 == 0])
     assert [row for row in range(304) if out[row // 8] >> row % 8 & 1] == expected
 
@@ -69,10 +69,10 @@ def test_arguments_of_run_are_checked() -> None:
     attached = machine.attach(batch)
     for start, stop, out, morsel_rows in ((-1, 2, 1, 64), (0, 4, 1, 64), (2, 1, 1, 64), (0, 3, 0, 64), (0, 3, 1, 0)):
         with pytest.raises(ValueError, match=r"rows|bytes"):
-            attached.run(start, stop, bytearray(out), morsel_rows)
+            attached.run([(start, stop)], bytearray(out), morsel_rows)
     with pytest.raises(TypeError, match="bytearray"):
-        attached.run(0, 3, b"\0", 64)  # type: ignore[arg-type]
-    attached.run(0, 0, bytearray(), 64)
+        attached.run([(0, 3)], b"\0", 64)  # type: ignore[arg-type]
+    attached.run([(0, 0)], bytearray(), 64)
     assert machine.kernels == ["0 EXISTS metadata.f0: int64"]
 
 
@@ -85,7 +85,7 @@ def test_one_batch_on_many_threads() -> None:
 
     def task(number: int) -> bytearray:
         out = bytearray(1_250)
-        attached[number % 2].run(0, 10_000, out, 512)
+        attached[number % 2].run([(0, 10_000)], out, 512)
         return out
 
     with ThreadPoolExecutor(8) as pool:
@@ -110,7 +110,7 @@ def test_nothing_leaks() -> None:
         machine = Machine(binding)
         for _ in range(number):
             attached = machine.attach(batch.slice(1))
-            attached.run(0, 149, bytearray(20), 64)
+            attached.run([(0, 149)], bytearray(20), 64)
             Machine(binding)
 
     calls(1_000)
