@@ -74,8 +74,15 @@ class BoundProgram:
             DataError: a column is broken, or is not of the type the program was bound to.
         """
 
+    def evaluate(self, batch: pa.RecordBatch, morsel_rows: int) -> bytearray:
+        """The bits of the matching rows of a batch, least bit first, all evaluated on this thread.
+
+        Raises:
+            DataError, MemoryError: as attach() and AttachedBatch.run().
+        """
+
 class AttachedBatch:
-    """A bound program and the columns of one batch. Immutable, shared by threads."""
+    """A bound program and the columns of one batch. Immutable, shared by threads; made by BoundProgram.attach()."""
 
     def run(self, ranges: Iterable[tuple[int, int]], out: bytearray, morsel_rows: int) -> None:
         """Evaluates ranges of rows and sets the bits of the matching ones in ``out``, least bit first.

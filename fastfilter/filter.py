@@ -21,7 +21,7 @@ from fastfilter.errors import DataError
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
-from fastfilter.runtime.inputs import Input, open_input, select_like
+from fastfilter.runtime.inputs import open_input, select_like
 from fastfilter.runtime.records import RecordMatcher, record_matcher
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
@@ -238,8 +238,9 @@ class Filter:
             [True, False, False]
         """
         source = open_input(data)
-        answers = self._answers(source, threads)
-        return _masks(answers) if isinstance(source, pa.RecordBatchReader) else _joined(answers, source)
+        if isinstance(source, pa.RecordBatchReader):
+            return _masks(self._answers(source, threads))
+        return self._mask(source, threads)
 
     def indices(self, data: Any, threads: int | None = None) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers of the rows that match, from 0, ascending, over all batches. Arguments as of :meth:`mask`.
@@ -250,12 +251,15 @@ class Filter:
             >>> flt.indices({"content": ["l'été", "hiver", "Été"]}).tolist()
             [0, 2]
         """
-        found = []
+        source = open_input(data)
+        if isinstance(source, pa.RecordBatch):
+            return bits_to_indices(self._bits(source, threads))
+        found = [np.empty(0, np.int64)]
         first_row = 0
-        for batch, bits in self._answers(open_input(data), threads):
+        for batch, bits in self._answers(source, threads):
             found.append(bits_to_indices(bits, first_row))
             first_row += batch.num_rows
-        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
+        return np.concatenate(found)
 
     def count(self, data: Any, threads: int | None = None) -> int:
         """How many rows match. Arguments as of :meth:`mask`.
@@ -265,7 +269,10 @@ class Filter:
             >>> fastfilter.compile({"field": "id", "operator": "exists", "value": True}).count({"id": ["a", None]})
             1
         """
-        return sum([count_bits(bits) for _, bits in self._answers(open_input(data), threads)])
+        source = open_input(data)
+        if isinstance(source, pa.RecordBatch):
+            return count_bits(self._bits(source, threads))
+        return sum(count_bits(bits) for _, bits in self._answers(source, threads))
 
     def filter(self, data: Any, threads: int | None = None) -> Any:
         """The rows that match. Arguments as of :meth:`mask`.
@@ -281,9 +288,9 @@ class Filter:
             {'id': ['b']}
         """
         source = open_input(data)
-        answers = self._answers(source, threads)
         if not isinstance(source, pa.RecordBatchReader):
-            return select_like(data, source, _joined(answers, source))
+            return select_like(data, source, self._mask(source, threads))
+        answers = self._answers(source, threads)
         kept = (select_rows(batch, bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
         return pa.RecordBatchReader.from_batches(source.schema, kept)
 
@@ -383,23 +390,42 @@ class Filter:
             self._last = (schema, name, machine)
         return machine
 
-    def _answers(self, source: Input, threads: int | None) -> Iterable[tuple[pa.RecordBatch, bytearray]]:
-        """Each batch with the bits of its matching rows, of a stream as they are asked for; a bad schema speaks at once."""
-        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
-            raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
+    def _bits(self, batch: pa.RecordBatch, threads: int | None) -> bytearray:
+        """The bits of the matching rows of a batch: the short way of few rows, which is to cost little."""
+        if threads is not None:
+            _check_threads(threads)
+        return executor.evaluate(self._machine(batch.schema), batch, threads)
+
+    def _answers(
+        self, source: pa.Table | pa.RecordBatchReader, threads: int | None
+    ) -> Iterable[tuple[pa.RecordBatch, bytearray]]:
+        """Each batch with the bits of its matching rows; of a stream when asked for, but a bad schema at once."""
+        if threads is not None:
+            _check_threads(threads)
         machine = self._machine(source.schema)
         if isinstance(source, pa.RecordBatchReader):
-            return _evaluated(machine, source, threads)
-        batches = (source,) if isinstance(source, pa.RecordBatch) else source.to_batches()
-        return list(zip(batches, executor.evaluate(machine, batches, threads), strict=True))
+            return _read(machine, source, threads)
+        batches = source.to_batches()
+        return zip(batches, executor.evaluate_all(machine, batches, threads), strict=True)
+
+    def _mask(self, source: pa.RecordBatch | pa.Table, threads: int | None) -> pa.BooleanArray | pa.ChunkedArray:
+        """One array for a batch, a chunk for each batch of a table."""
+        if isinstance(source, pa.RecordBatch):
+            return bits_to_array(self._bits(source, threads), source.num_rows)
+        return pa.chunked_array(list(_masks(self._answers(source, threads))), pa.bool_())
 
     def _evaluate(self, data: Any, backend: str = backend, morsel_rows: int = executor.MORSEL_ROWS) -> list[bool]:
         """The answer of a given back end with a given morsel size, for tests: they must not change it."""
         source = open_input(data)
         machine = self._machine(source.schema, backend)
-        batches = (source,) if isinstance(source, pa.RecordBatch) else list(source.to_batches())
-        bits = executor.evaluate(machine, batches, 1, morsel_rows)
-        return [row for mask in _masks(zip(batches, bits, strict=True)) for row in mask.to_pylist()]
+        answer: list[bool] = []
+        for batch in (source,) if isinstance(source, pa.RecordBatch) else source.to_batches():
+            try:
+                bits = executor.evaluate(machine, batch, 1, morsel_rows)
+            except DataError as error:
+                raise executor.shifted(error, len(answer)) from None
+            answer.extend(bits_to_array(bits, batch.num_rows).to_pylist())
+        return answer
 
 
 def _hashable(schema: pa.Schema) -> pa.Schema | bytes:
@@ -416,14 +442,19 @@ def _check_schema(schema: object) -> None:
         raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
 
 
-def _evaluated(
+def _check_threads(threads: object) -> None:
+    if not hasattr(threads, "__index__") or threads < 1:  # type: ignore[operator]
+        raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
+
+
+def _read(
     machine: Machine, reader: pa.RecordBatchReader, threads: int | None
 ) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
     """Reads nothing ahead, so threads share one batch at a time."""
     first_row = 0
     for batch in reader:
         try:
-            (bits,) = executor.evaluate(machine, (batch,), threads)
+            bits = executor.evaluate(machine, batch, threads)
         except DataError as error:
             raise executor.shifted(error, first_row) from None
         yield batch, bits
@@ -432,14 +463,6 @@ def _evaluated(
 
 def _masks(answers: Iterable[tuple[pa.RecordBatch, bytearray]]) -> Iterator[pa.BooleanArray]:
     return (bits_to_array(bits, batch.num_rows) for batch, bits in answers)
-
-
-def _joined(
-    answers: Iterable[tuple[pa.RecordBatch, bytearray]], source: pa.RecordBatch | pa.Table
-) -> pa.BooleanArray | pa.ChunkedArray:
-    """The mask of data that are no stream: one array for one batch, else a chunk for each batch."""
-    masks = list(_masks(answers))
-    return masks[0] if isinstance(source, pa.RecordBatch) else pa.chunked_array(masks, pa.bool_())
 
 
 def _rebuild(

@@ -2,7 +2,9 @@
 """The native virtual machine: a program bound to Arrow columns, run on bitmaps of morsels without the GIL."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
+from cpython.bytearray cimport (
+    PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_FromStringAndSize, PyByteArray_GET_SIZE
+)
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -195,7 +197,7 @@ cdef class BoundProgram:
     cdef tuple names  # of the columns
     cdef tuple type_schemas  # the capsules of their types
     cdef bint has_metadata  # in those: equal types of a user's class may be laid out differently
-    cdef bint export_whole  # few columns are exported sooner all together than one by one
+    cdef list selected  # the columns, where a batch has many more, so that it is narrowed to them; or None
     cdef ff_type **types
     cdef int32_t *num_views  # by column
     cdef int32_t num_columns
@@ -219,7 +221,8 @@ cdef class BoundProgram:
         self.names = tuple([schema.field(column).name for column in columns])
         self.num_registers = num_registers
         self.strict = strict_json
-        self.export_whole = len(columns) > 0 and len(schema) <= _COLUMNS_FOR_ONE * len(columns)
+        if len(schema) > len(columns) + _FEW_COLUMNS:
+            self.selected = list(columns)
         self.bind_columns()
         self.bind_sources(sources)
         self.bind_groups(groups, trusted_json)
@@ -407,11 +410,31 @@ cdef class BoundProgram:
         Raises:
             DataError: a column is broken, or is not of the type the program was bound to.
         """
-        return AttachedBatch(self, batch)
+        return attach(self, batch)
+
+    def evaluate(self, batch not None, int64_t morsel_rows):
+        """The bits of the matching rows of a pyarrow RecordBatch, least bit first, all evaluated on this thread.
+
+        Raises:
+            DataError, MemoryError: as attach() and AttachedBatch.run().
+        """
+        cdef AttachedBatch attached = attach(self, batch)
+        cdef int64_t num_rows = attached.batch.num_rows
+        cdef bytearray out = PyByteArray_FromStringAndSize(NULL, (num_rows + 7) >> 3)
+        cdef uint8_t *bits = <uint8_t *>PyByteArray_AS_STRING(out)
+        cdef Evaluation evaluation
+        memset(bits, 0, PyByteArray_GET_SIZE(out))
+        if num_rows == 0:
+            return out
+        attached.start(&evaluation, morsel_rows)
+        with nogil:
+            run_morsels(self, &attached.batch, 0, num_rows, bits, &evaluation)
+        attached.finish(&evaluation)
+        return out
 
 
-cdef int _COLUMNS_FOR_ONE = 6
-"""So many columns of a batch are exported together in the time of taking one out and exporting it."""
+# So many columns that are not read are exported in the time of leaving them out.
+cdef int _FEW_COLUMNS = 2
 
 
 cdef tuple type_schemas_of(schema, tuple columns):
@@ -429,16 +452,21 @@ cdef bint has_metadata(const ArrowSchema *schema) noexcept:
     return False
 
 
+cdef struct Evaluation:  # what one thread needs for running a program on a batch
+    ff_run run
+    uint64_t *registers
+    int64_t morsel_rows
+
+
 cdef class AttachedBatch:
-    """A bound program and the columns of one batch. Immutable, shared by threads."""
+    """A bound program and the columns of one batch. Immutable, shared by threads; made by BoundProgram.attach()."""
 
     cdef BoundProgram program
     cdef void *memory
-    cdef ArrowArray *arrays  # they own what the views point to
-    cdef int32_t num_arrays
+    cdef ArrowArray exported  # it owns what the views point to
     cdef ff_batch batch
 
-    def __cinit__(self, BoundProgram program not None, batch not None):
+    cdef int fill(self, BoundProgram program, batch) except -1:
         cdef int32_t at
         cdef size_t num_views = 0
         cdef ff_view *views
@@ -447,30 +475,24 @@ cdef class AttachedBatch:
         cdef const ArrowSchema *schema
         cdef const char *fault
         cdef tuple types = program.types_in(batch.schema)
-        cdef int32_t num_arrays = 1 if program.export_whole else program.num_columns
         self.program = program
         for at in range(program.num_columns):
             num_views += program.num_views[at]
         self.memory = calloc(1, num_views * sizeof(ff_view) + program.num_sources * sizeof(ff_place)
                              + program.num_validities * sizeof(ff_validity)
-                             + program.num_columns * sizeof(ff_view *) + num_arrays * sizeof(ArrowArray) + 1)
+                             + program.num_columns * sizeof(ff_view *) + 1)
         if self.memory == NULL:
             raise MemoryError
         views = <ff_view *>self.memory
         self.batch.places = <ff_place *>(views + num_views)
         validities = <ff_validity *>(self.batch.places + program.num_sources)
         self.batch.columns = <const ff_view **>(validities + program.num_validities)
-        self.arrays = <ArrowArray *>(self.batch.columns + program.num_columns)
-        self.num_arrays = num_arrays
-        self.batch.num_rows = batch.num_rows
-        if program.export_whole:
-            batch._export_to_c(<size_t>self.arrays)
+        if program.selected is not None:
+            batch = batch.select(program.selected)
+        batch._export_to_c(<size_t>&self.exported)
+        self.batch.num_rows = self.exported.length
         for at in range(program.num_columns):
-            if program.export_whole:
-                array = self.arrays.children[<int>program.columns[at]]
-            else:
-                batch.column(program.columns[at])._export_to_c(<size_t>&self.arrays[at])
-                array = &self.arrays[at]
+            array = self.exported.children[at if program.selected is not None else <int>program.columns[at]]
             schema = <const ArrowSchema *>PyCapsule_GetPointer(types[at], "arrow_schema")
             fault = ff_views_fill(program.types[at], schema, array, views)
             if fault == NULL and array.length != self.batch.num_rows:
@@ -484,12 +506,11 @@ cdef class AttachedBatch:
                 ff_place_find(&self.batch.places[at], &program.sources[at],
                               self.batch.columns[program.sources[at].column], validities)
             validities += program.sources[at].num_steps + 1
+        return 0
 
     def __dealloc__(self):
-        cdef int32_t at
-        for at in range(self.num_arrays):
-            if self.arrays[at].release != NULL:
-                self.arrays[at].release(&self.arrays[at])
+        if self.exported.release != NULL:
+            self.exported.release(&self.exported)
         free(self.memory)
 
     def run(self, ranges not None, out not None, int64_t morsel_rows):
@@ -505,37 +526,52 @@ cdef class AttachedBatch:
             DataError: under strict JSON the first row of a range whose text cannot be read; or a column is broken.
             MemoryError: there is no memory.
         """
-        cdef BoundProgram program = self.program
         cdef Py_buffer buffer
-        cdef ff_run run
-        cdef uint64_t *registers = NULL
+        cdef Evaluation evaluation
         cdef int64_t start, stop
-        if morsel_rows < 1:
-            raise ValueError(f"morsel_rows must be at least 1, not {morsel_rows}")
         if not PyByteArray_Check(out):
             raise TypeError(f"out must be a bytearray, not {type(out).__name__}")
-        morsel_rows = min(morsel_rows, max(self.batch.num_rows, 1))
-        PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
-        if not ff_run_start(&run, program.groups, program.num_groups, program.num_tests, self.batch.num_rows,
-                            morsel_rows):
-            run.fault.status = FF_NO_MEMORY
+        self.start(&evaluation, morsel_rows)
         try:
-            registers = <uint64_t *>malloc(8 * ff_num_words(morsel_rows) * program.num_registers)
-            if registers == NULL or run.fault.status != FF_OK:
-                raise MemoryError
-            for start, stop in ranges:
-                if not 0 <= start <= stop <= self.batch.num_rows:
-                    raise ValueError(f"rows {start} to {stop} are not in a batch of {self.batch.num_rows}")
-                if 8 * buffer.len < stop:
-                    raise ValueError(f"out has {buffer.len} bytes, too few for row {stop - 1}")
-                with nogil:
-                    run_morsels(program, &self.batch, start, stop, <uint8_t *>buffer.buf, morsel_rows, registers, &run)
-                if run.fault.status != FF_OK:
-                    raise self.error(&run.fault)
-        finally:
-            ff_run_free(&run, program.num_groups, program.num_tests)
-            free(registers)
-            PyBuffer_Release(&buffer)
+            PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
+            try:
+                for start, stop in ranges:
+                    if not 0 <= start <= stop <= self.batch.num_rows:
+                        raise ValueError(f"rows {start} to {stop} are not in a batch of {self.batch.num_rows}")
+                    if 8 * buffer.len < stop:
+                        raise ValueError(f"out has {buffer.len} bytes, too few for row {stop - 1}")
+                    with nogil:
+                        run_morsels(self.program, &self.batch, start, stop, <uint8_t *>buffer.buf, &evaluation)
+                    if evaluation.run.fault.status != FF_OK:
+                        break
+            finally:
+                PyBuffer_Release(&buffer)
+        except BaseException:
+            self.finish(&evaluation)
+            raise
+        self.finish(&evaluation)
+
+    cdef int start(self, Evaluation *evaluation, int64_t morsel_rows) except -1:
+        """What finish() frees."""
+        cdef BoundProgram program = self.program
+        if morsel_rows < 1:
+            raise ValueError(f"morsel_rows must be at least 1, not {morsel_rows}")
+        morsel_rows = min(morsel_rows, max(self.batch.num_rows, 1))
+        evaluation.morsel_rows = morsel_rows
+        evaluation.registers = <uint64_t *>malloc(8 * ff_num_words(morsel_rows) * program.num_registers)
+        if (not ff_run_start(&evaluation.run, program.groups, program.num_groups, program.num_tests,
+                             self.batch.num_rows, morsel_rows) or evaluation.registers == NULL):
+            evaluation.run.fault.status = FF_NO_MEMORY
+            self.finish(evaluation)
+        return 0
+
+    cdef int finish(self, Evaluation *evaluation) except -1:
+        """Raises the fault that was met, if any."""
+        ff_run_free(&evaluation.run, self.program.num_groups, self.program.num_tests)
+        free(evaluation.registers)
+        if evaluation.run.fault.status != FF_OK:
+            raise self.error(&evaluation.run.fault)
+        return 0
 
     cdef object error(self, const ff_fault *fault):
         if fault.status == FF_NO_MEMORY:
@@ -548,8 +584,16 @@ cdef class AttachedBatch:
         return DataError(f"the text in column {name!r} {what}", fault.row)
 
 
+cdef AttachedBatch attach(BoundProgram program, batch):
+    cdef AttachedBatch attached = AttachedBatch.__new__(AttachedBatch)
+    attached.fill(program, batch)
+    return attached
+
+
 cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start, int64_t stop, uint8_t *out,
-                      int64_t morsel_rows, uint64_t *registers, ff_run *run) noexcept nogil:
+                      Evaluation *evaluation) noexcept nogil:
+    cdef ff_run *run = &evaluation.run
+    cdef int64_t morsel_rows = evaluation.morsel_rows
     cdef int64_t first = start
     cdef int64_t num_rows
     cdef const uint64_t *answer
@@ -560,7 +604,8 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
             ff_groups_check(program.num_groups, batch, first, num_rows, run)
             if run.fault.status != FF_OK:
                 return
-        answer = run_words(program.instructions, batch, first, num_rows, registers, ff_num_words(morsel_rows), run)
+        answer = run_words(program.instructions, batch, first, num_rows, evaluation.registers,
+                           ff_num_words(morsel_rows), run)
         if run.fault.status != FF_OK:
             return
         ff_store_bits(out, first, answer, num_rows)

@@ -1,7 +1,9 @@
 """The bits of matching rows as what callers ask for, natively or in Python.
 
 ``bits_to_array(bits, num_rows)`` gives them as a BooleanArray without nulls, without a copy; ``bits_to_indices(bits,
-first=0)`` the numbers of the set ones, ascending, counted from ``first``; ``count_bits(bits)`` how many are set. Bit ``row % 8`` of byte ``row // 8`` stands for a row; bits behind the last row are not set.
+first=0)`` the numbers of the set ones, ascending, counted from ``first``; ``count_bits(bits)`` how many are set.
+
+Bit ``row % 8`` of byte ``row // 8`` stands for a row; bits behind the last row are not set.
 """
 
 from __future__ import annotations

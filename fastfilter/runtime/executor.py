@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastfilter.errors import DataError
 from fastfilter.runtime.vm import Attached, Machine
 
-__all__ = ["MORSEL_ROWS", "default_threads", "evaluate", "shifted"]
+__all__ = ["MORSEL_ROWS", "default_threads", "evaluate", "evaluate_all", "shifted"]
 
 MORSEL_ROWS = 4096
 """Rows evaluated together: a register is then 512 bytes, and what a morsel reads of a few columns stays in cache."""
@@ -30,40 +30,45 @@ def default_threads() -> int:
 
 
 def evaluate(
-    machine: Machine, batches: Sequence[pa.RecordBatch], threads: int | None = None, morsel_rows: int = MORSEL_ROWS
-) -> list[bytearray]:
-    """The rows that match, for each batch as bits: bit ``row % 8`` of byte ``row // 8``, in as many bytes as rows need.
+    machine: Machine, batch: pa.RecordBatch, threads: int | None = None, morsel_rows: int = MORSEL_ROWS
+) -> bytearray:
+    """The rows of a batch that match, as bits: bit ``row % 8`` of byte ``row // 8``, in as many bytes as rows need.
 
     Args:
-        machine: the program, bound to the batches' schema.
-        batches: the rows.
+        machine: the program, bound to the batch's schema.
+        batch: the rows.
         threads: the most threads to use; None is :func:`default_threads`.
         morsel_rows: rows evaluated together, at least 1.
 
     Raises:
-        DataError: under ``strict_json``, with the first row whose JSON text cannot be read, counted over all batches.
+        DataError: under ``strict_json``, with the first row whose JSON text cannot be read.
     """
+    workers = 1 if threads == 1 else _num_workers(machine, batch.num_rows, threads)
+    if workers == 1:
+        return machine.evaluate(batch, morsel_rows)
+    return _Work(machine, (batch,), morsel_rows).run_on(workers)[0]
+
+
+def evaluate_all(machine: Machine, batches: Sequence[pa.RecordBatch], threads: int | None = None) -> list[bytearray]:
+    """The same for each of many batches of one schema; a row in an error is counted from the start of the first."""
+    workers = 1 if threads == 1 else _num_workers(machine, sum([batch.num_rows for batch in batches]), threads)
+    if workers > 1:
+        return _Work(machine, batches, MORSEL_ROWS).run_on(workers)
     answers = []
-    total_rows = 0
-    for batch in batches:
-        num_rows = batch.num_rows
-        total_rows += num_rows
-        answers.append(bytearray((num_rows + 7) >> 3))
-    if threads != 1 and total_rows >= 2 * machine.range_rows:
-        workers = min(threads or default_threads(), total_rows // machine.range_rows, _MOST_THREADS)
-        if workers > 1:
-            _Work(machine, batches, answers, morsel_rows).run_on(workers)
-            return answers
     first_row = 0
-    for batch, answer in zip(batches, answers, strict=True):
-        num_rows = batch.num_rows
-        if num_rows:
-            try:
-                machine.attach(batch).run(((0, num_rows),), answer, morsel_rows)
-            except DataError as error:
-                raise shifted(error, first_row) from None
-        first_row += num_rows
+    for batch in batches:
+        try:
+            answers.append(machine.evaluate(batch, MORSEL_ROWS))
+        except DataError as error:
+            raise shifted(error, first_row) from None
+        first_row += batch.num_rows
     return answers
+
+
+def _num_workers(machine: Machine, num_rows: int, threads: int | None) -> int:
+    """Small data stay on the calling thread."""
+    most = num_rows // machine.range_rows
+    return 1 if most <= 1 else min(most, _MOST_THREADS, default_threads() if threads is None else threads)
 
 
 def shifted(error: DataError, first_row: int) -> DataError:
@@ -88,19 +93,18 @@ class _Work:
     rows is the one that a single thread would have met.
     """
 
-    def __init__(
-        self, machine: Machine, batches: Sequence[pa.RecordBatch], answers: Sequence[bytearray], morsel_rows: int
-    ) -> None:
+    def __init__(self, machine: Machine, batches: Sequence[pa.RecordBatch], morsel_rows: int) -> None:
         self._machine = machine
         self._morsel_rows = morsel_rows
         self._lock = threading.Lock()
         self._first_row = 0  # of the batch of which ranges are taken
-        self._ranges = self._each_range(batches, answers)
+        self._answers: list[bytearray] = []
+        self._ranges = self._each_range(batches)
         self._stopped = False
         self._failures: list[tuple[int, Exception]] = []
 
-    def run_on(self, workers: int) -> None:
-        """Does all of it on this thread, with the help of others."""
+    def run_on(self, workers: int) -> list[bytearray]:
+        """Does all of it on this thread, with the help of others; gives each batch's bits."""
         helpers: list[Future[None]] = []
         try:
             pool = _helpers()
@@ -117,11 +121,14 @@ class _Work:
                     helper.result()
         if self._failures:
             raise min(self._failures, key=lambda failure: failure[0])[1]
+        return self._answers
 
-    def _each_range(self, batches: Sequence[pa.RecordBatch], answers: Sequence[bytearray]) -> Iterator[_Range]:
+    def _each_range(self, batches: Sequence[pa.RecordBatch]) -> Iterator[_Range]:
         step = self._machine.range_rows
-        for batch, answer in zip(batches, answers, strict=True):
+        for batch in batches:
             num_rows = batch.num_rows
+            answer = bytearray((num_rows + 7) >> 3)
+            self._answers.append(answer)
             if num_rows:
                 attached = self._machine.attach(batch)
                 for start in range(0, num_rows, step):
@@ -143,7 +150,7 @@ class _Work:
         self._failures.append((row, error))
 
     def _run(self) -> None:
-        """What each thread does. Ranges of one batch are evaluated in one go, which keeps what was found out about it."""
+        """What each thread does. The ranges it takes of one batch are one run, which keeps what it finds out."""
         taken = self._take()
 
         def ranges(attached: Attached) -> Iterator[tuple[int, int]]:
@@ -165,7 +172,7 @@ class _Work:
 
 @functools.cache
 def _helpers() -> ThreadPoolExecutor:
-    """The threads that help whoever filters; they are started when they are first needed, and end with the interpreter."""
+    """The threads that help whoever filters; started when first needed, ended with the interpreter."""
     return ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="fastfilter")
 
 

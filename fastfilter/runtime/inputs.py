@@ -16,9 +16,11 @@ __all__ = ["Input", "open_input", "select_like"]
 Mask: TypeAlias = "pa.BooleanArray | pa.ChunkedArray"
 Input: TypeAlias = "pa.RecordBatch | pa.Table | pa.RecordBatchReader"
 
+_AS_THEY_ARE = (pa.RecordBatch, pa.Table, pa.RecordBatchReader)
+
 
 def open_input(data: Any) -> Input:
-    """Brings data to a record batch, to a table, or, if they are a stream, to a reader of batches; without copying them.
+    """Brings data to a record batch, a table, or, if they are a stream, a reader of batches, without copying them.
 
     Args:
         data: a pyarrow RecordBatch, Table or RecordBatchReader; any object with the Arrow PyCapsule interface that
@@ -27,7 +29,7 @@ def open_input(data: Any) -> Input:
     Raises:
         TypeError: it is none of these.
     """
-    if isinstance(data, pa.RecordBatch | pa.Table | pa.RecordBatchReader):
+    if isinstance(data, _AS_THEY_ARE):
         return data
     if isinstance(data, Mapping):
         return _batch_of(data)

@@ -251,7 +251,8 @@ def test_threads_share_an_attached_batch() -> None:
     attached = bound(one, batch.schema, Source(0, (JsonPath(("b",)),))).attach(batch)
     out = bytearray(num_rows // 8)
     threads = [
-        threading.Thread(target=attached.run, args=([(start, start + 512)], out, 100)) for start in range(0, num_rows, 512)
+        threading.Thread(target=attached.run, args=([(start, start + 512)], out, 100))
+        for start in range(0, num_rows, 512)
     ]
     for thread in threads:
         thread.start()

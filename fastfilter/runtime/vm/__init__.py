@@ -55,6 +55,10 @@ class Machine(Protocol):
     def attach(self) -> Callable[[pa.RecordBatch], Attached]:
         """The program with the columns of a batch, which must have the binding's schema."""
 
+    @property
+    def evaluate(self) -> Callable[[pa.RecordBatch, int], bytearray]:
+        """The bits of the rows of a batch that match, evaluated so many together, on the calling thread."""
+
 
 def load_machine(name: str) -> Callable[[Binding], Machine]:
     """The machine class of a back end, by its name in :data:`BACKENDS`."""

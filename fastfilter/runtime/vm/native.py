@@ -26,6 +26,7 @@ class Machine:
         kernels: one line for each test instruction: its place, opcode, field, and what it compares.
         range_rows: how many rows are worth another thread: some 0.1 ms of work.
         attach: the program with a batch; a DataError where a column is broken or of another type than the one bound.
+        evaluate: the bits of a batch's rows, all evaluated on the calling thread.
 
     Raises:
         ValueError: a field has a type that no condition can read, which the binder refuses.
@@ -47,6 +48,7 @@ class Machine:
         )
         self.range_rows = _range_rows(binding)
         self.attach: Callable[[pa.RecordBatch], AttachedBatch] = program.attach
+        self.evaluate: Callable[[pa.RecordBatch, int], bytearray] = program.evaluate
 
 
 def _range_rows(binding: Binding) -> int:

@@ -122,6 +122,12 @@ class Machine:
         """
         return Attached(self._binding, self._code, batch)
 
+    def evaluate(self, batch: pa.RecordBatch, morsel_rows: int) -> bytearray:
+        """The bits of the rows of a batch that match, evaluated so many together, on the calling thread."""
+        bits = bytearray((batch.num_rows + 7) >> 3)
+        self.attach(batch).run([(0, batch.num_rows)], bits, morsel_rows)
+        return bits
+
 
 def _describe(binding: Binding) -> Iterable[str]:
     program = binding.program
