@@ -1,9 +1,10 @@
 """Counts the instructions that the native machine executes for a row, and compares them with a committed baseline.
 
 ``python -m benchmarks.instructions [--update]``. Valgrind's callgrind counts them, so the figures need no clock and no
-quiet machine, and are the same again on the next run. They depend on the compiler: a build by another one than the baseline's is
-shown beside it, but not judged. A change that is worth its cost wants ``--update``. The target is x86-64 without
-extensions, since valgrind knows no AVX-512. Exits with 1 if a case got dearer than the tolerance allows.
+quiet machine, and are the same again on the next run. They depend on the compiler:
+a build by another one than the baseline's is shown beside it, but not judged. A change that is worth its cost wants
+``--update``. The target is x86-64 without extensions, since valgrind knows no AVX-512. Exits with 1 if a case got
+dearer than the tolerance allows.
 """
 
 from __future__ import annotations

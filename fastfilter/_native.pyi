@@ -21,6 +21,12 @@ def use_target(name: str) -> None:
         ValueError: there is no such target, or this machine cannot run it.
     """
 
+def adapts() -> bool:
+    """Whether programs that are bound from now on adapt the order of their tests to the data."""
+
+def use_adaptive_order(adaptive: bool) -> None:
+    """Switches the adaptive order of programs that are bound from now on; it never changes an answer."""
+
 def count_bits(bits: bytearray) -> int:
     """How many bits are set."""
 

@@ -26,7 +26,8 @@ import pyarrow
 from fastfilter.errors import DataError
 
 __all__ = [
-    "AttachedBatch", "BoundProgram", "bits_to_array", "bits_to_indices", "count_bits", "target", "targets", "use_target"
+    "AttachedBatch", "BoundProgram", "adapts", "bits_to_array", "bits_to_indices", "count_bits", "target", "targets",
+    "use_adaptive_order", "use_target",
 ]
 
 
@@ -67,6 +68,24 @@ try:
 except ValueError as error:
     raise ImportError(f"FASTFILTER_CPU: {error}") from None
 
+
+cdef bint _adapts = True
+
+
+def adapts():
+    """Whether programs that are bound from now on adapt the order of their tests to the data."""
+    return _adapts
+
+
+def use_adaptive_order(bint adaptive):
+    """Switches the adaptive order of programs that are bound from now on; it never changes an answer."""
+    global _adapts
+    _adapts = adaptive
+
+
+if os.environ.get("FASTFILTER_ADAPTIVE", "1") not in ("0", "1"):
+    raise ImportError(f"FASTFILTER_ADAPTIVE is {os.environ['FASTFILTER_ADAPTIVE']!r}; it must be 0 or 1")
+use_adaptive_order(os.environ.get("FASTFILTER_ADAPTIVE", "1") == "1")
 
 cdef object _BOOL = pyarrow.bool_()
 cdef object _import_array = pyarrow.Array._import_from_c
@@ -140,6 +159,25 @@ cdef struct Instruction:
     int source
     int argument
     const ff_test *test  # of a test instruction
+    Tally *tally  # where its rows are counted; mostly NULL
+
+
+cdef struct Tally:
+    int64_t asked
+    int64_t passed
+
+
+# Tests that may stand in each other's place: TEST d s, JUMP_IF_NONE d t, TEST d d, JUMP_IF_NONE d t, ..., all of one
+# opcode, so of about one cost. Whatever their order, d is then the rows that pass all, and if it is empty all go to t.
+cdef struct Chain:
+    int32_t first  # instruction; the others are every second one behind it
+    int32_t length
+
+
+# A thread counts in as many morsels as the longest chain has tests, each being the first one in one of them, sorts, and
+# does so again after as many morsels as this, should the data have changed. Batches of few morsels are not worth it.
+cdef int64_t _ADAPTATION_PERIOD = 128
+cdef int64_t _MORSELS_TO_ADAPT = 16
 
 
 cdef class _Arena:
@@ -209,6 +247,10 @@ cdef class BoundProgram:
     cdef ff_test *tests
     cdef int32_t num_tests
     cdef Instruction *instructions
+    cdef int32_t num_instructions
+    cdef Chain *chains
+    cdef int32_t num_chains
+    cdef int32_t longest_chain
     cdef int32_t num_registers
     cdef bint strict
 
@@ -402,7 +444,51 @@ cdef class BoundProgram:
             number += 1
         if num_words == 0 or self.instructions[num_words - 1].opcode != FF_OP_RETURN:
             raise ValueError("the program does not end with RETURN")
+        self.num_instructions = num_words
+        if _adapts:
+            self.find_chains()
         return 0
+
+    cdef int find_chains(self) except -1:
+        cdef int32_t first = 0, last
+        self.chains = <Chain *>self.arena.take(self.num_instructions * sizeof(Chain))
+        while first < self.num_instructions:
+            last = self.end_of_chain(first)
+            if last > first:
+                self.chains[self.num_chains].first = first
+                self.chains[self.num_chains].length = (last - first) // 2 + 1
+                self.longest_chain = max(self.longest_chain, self.chains[self.num_chains].length)
+                self.num_chains += 1
+            first = last + 1
+        return 0
+
+    cdef int32_t end_of_chain(self, int32_t first) noexcept:
+        """The last test of a chain that begins at an instruction; the instruction itself if it begins none."""
+        cdef const Instruction *one = &self.instructions[first]
+        cdef const Instruction *jump = one + 1  # there is one: a program ends with RETURN
+        cdef const Instruction *other
+        cdef int32_t last = first, at
+        if one.test == NULL or not jumps_if_none(jump, one.destination):
+            return first
+        while True:
+            other = &self.instructions[last + 2]  # behind a jump there is an instruction
+            if (other.test == NULL or other.opcode != one.opcode or (other.test.group < 0) != (one.test.group < 0)
+                    or other.source != one.destination or other.destination != one.destination):
+                break
+            last += 2
+            other += 1
+            if not jumps_if_none(other, one.destination) or other.argument != jump.argument:
+                break
+        # An empty register must go to the same place from the last test as from the others, ...
+        other = &self.instructions[last + 1]
+        if last + 1 != jump.argument and not (
+                jumps_if_none(other, one.destination) and other.argument == jump.argument):
+            return first
+        for at in range(self.num_instructions):  # ... and nothing may enter behind the first.
+            if (self.instructions[at].opcode == FF_OP_JUMP_IF_NONE
+                    and first < self.instructions[at].argument <= last):
+                return first
+        return last
 
     def attach(self, batch not None):
         """The program with a pyarrow RecordBatch, of which only the columns that it reads are looked at.
@@ -456,6 +542,9 @@ cdef struct Evaluation:  # what one thread needs for running a program on a batc
     ff_run run
     uint64_t *registers
     int64_t morsel_rows
+    Instruction *instructions  # its own where the order adapts, else NULL
+    Tally *tallies  # by the test's number
+    int64_t num_morsels  # so far
 
 
 cdef class AttachedBatch:
@@ -558,17 +647,26 @@ cdef class AttachedBatch:
             raise ValueError(f"morsel_rows must be at least 1, not {morsel_rows}")
         morsel_rows = min(morsel_rows, max(self.batch.num_rows, 1))
         evaluation.morsel_rows = morsel_rows
+        evaluation.instructions = NULL
         evaluation.registers = <uint64_t *>malloc(8 * ff_num_words(morsel_rows) * program.num_registers)
         if (not ff_run_start(&evaluation.run, program.groups, program.num_groups, program.num_tests,
                              self.batch.num_rows, morsel_rows) or evaluation.registers == NULL):
             evaluation.run.fault.status = FF_NO_MEMORY
             self.finish(evaluation)
+        evaluation.num_morsels = 0
+        if program.num_chains > 0 and self.batch.num_rows >= _MORSELS_TO_ADAPT * morsel_rows:
+            evaluation.instructions = <Instruction *>malloc(
+                program.num_instructions * sizeof(Instruction) + program.num_tests * sizeof(Tally))
+            if evaluation.instructions != NULL:  # else the order stays as it is
+                memcpy(evaluation.instructions, program.instructions, program.num_instructions * sizeof(Instruction))
+                evaluation.tallies = <Tally *>(evaluation.instructions + program.num_instructions)
         return 0
 
     cdef int finish(self, Evaluation *evaluation) except -1:
         """Raises the fault that was met, if any."""
         ff_run_free(&evaluation.run, self.program.num_groups, self.program.num_tests)
         free(evaluation.registers)
+        free(evaluation.instructions)
         if evaluation.run.fault.status != FF_OK:
             raise self.error(&evaluation.run.fault)
         return 0
@@ -590,13 +688,64 @@ cdef AttachedBatch attach(BoundProgram program, batch):
     return attached
 
 
+cdef bint jumps_if_none(const Instruction *instruction, int register) noexcept:
+    return instruction.opcode == FF_OP_JUMP_IF_NONE and instruction.source == register
+
+
+cdef void adapt(BoundProgram program, Evaluation *evaluation) noexcept nogil:
+    """Sets the order of a morsel's tests: while it counts, each test of a chain is the first in turn."""
+    cdef int64_t turn = evaluation.num_morsels % _ADAPTATION_PERIOD
+    cdef int32_t number, place
+    cdef const Chain *chain
+    cdef Instruction *first
+    cdef const ff_test *moved
+    evaluation.num_morsels += 1
+    if turn > program.longest_chain:
+        return
+    if turn == 0:
+        memset(evaluation.tallies, 0, program.num_tests * sizeof(Tally))
+    for number in range(program.num_chains):
+        chain = &program.chains[number]
+        first = evaluation.instructions + chain.first
+        if turn == program.longest_chain:
+            first.tally = NULL
+            sort_chain(first, chain.length, evaluation.tallies)
+            continue
+        if turn > 0:
+            moved = first.test
+            for place in range(chain.length - 1):
+                first[2 * place].test = first[2 * place + 2].test
+            first[2 * chain.length - 2].test = moved
+        first.tally = &evaluation.tallies[first.test.number]
+
+
+cdef void sort_chain(Instruction *first, int32_t length, const Tally *tallies) noexcept nogil:
+    """The tests that let the fewest rows through come first."""
+    cdef int32_t place, at
+    cdef const ff_test *test
+    for place in range(1, length):
+        test = first[2 * place].test
+        at = place
+        while at > 0 and passes_less(&tallies[test.number], &tallies[first[2 * at - 2].test.number]):
+            first[2 * at].test = first[2 * at - 2].test
+            at -= 1
+        first[2 * at].test = test
+
+
+cdef bint passes_less(const Tally *one, const Tally *other) noexcept nogil:
+    return (<double>one.passed / <double>max(one.asked, 1)) < (<double>other.passed / <double>max(other.asked, 1))
+
+
 cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start, int64_t stop, uint8_t *out,
                       Evaluation *evaluation) noexcept nogil:
     cdef ff_run *run = &evaluation.run
+    cdef const Instruction *instructions = program.instructions
     cdef int64_t morsel_rows = evaluation.morsel_rows
     cdef int64_t first = start
     cdef int64_t num_rows
     cdef const uint64_t *answer
+    if evaluation.instructions != NULL:
+        instructions = evaluation.instructions
     while first < stop:
         num_rows = min(morsel_rows, stop - first)
         ff_run_next_morsel(run, program.num_groups)
@@ -604,8 +753,9 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
             ff_groups_check(program.num_groups, batch, first, num_rows, run)
             if run.fault.status != FF_OK:
                 return
-        answer = run_words(program.instructions, batch, first, num_rows, evaluation.registers,
-                           ff_num_words(morsel_rows), run)
+        if evaluation.instructions != NULL:
+            adapt(program, evaluation)
+        answer = run_words(instructions, batch, first, num_rows, evaluation.registers, ff_num_words(morsel_rows), run)
         if run.fault.status != FF_OK:
             return
         ff_store_bits(out, first, answer, num_rows)
@@ -645,7 +795,11 @@ cdef const uint64_t *run_words(const Instruction *instructions, const ff_batch *
                 instruction = instructions + instruction.argument
                 continue
         else:
+            if instruction.tally != NULL:
+                instruction.tally.asked += ff_count_bits(<const uint8_t *>source, 8 * num_words)
             instruction.test.kernel(instruction.test, batch, first, num_rows, source, destination, run)
+            if instruction.tally != NULL:
+                instruction.tally.passed += ff_count_bits(<const uint8_t *>destination, 8 * num_words)
             if run.fault.status != FF_OK:
                 if run.fault.status == FF_BROKEN_DATA:
                     run.fault.column = instruction.test.source.column
