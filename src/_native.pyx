@@ -211,18 +211,7 @@ cdef class _Arena:
 cdef class BoundProgram:
     """A program with the types of its columns. Immutable, shared by threads.
 
-    Args:
-        words: the program's machine words.
-        num_registers: how many registers they use.
-        schema: the pyarrow Schema of the batches.
-        columns: the columns that the program reads, by their indices in the schema.
-        sources: for each Arrow field its column (a place in ``columns``, or -1) and its steps: a struct child's
-            index, or a map key in UTF-8.
-        groups: for each JSON column its column and steps, and the paths read from it, each a tuple of keys.
-        tests: for each test instruction, in order: its source (-1 for a JSON value), its group and the path's place in
-            that (-1 for an Arrow value), and its constant as fastfilter.runtime.vm.lowering makes it.
-        strict_json: whether every JSON text is checked.
-        trusted_json: whether JSON texts are taken for well-formed and not validated.
+    The stub _native.pyi describes the arguments; the constants of tests are fastfilter.runtime.vm.lowering's.
 
     Raises:
         ValueError: the parts do not fit together.

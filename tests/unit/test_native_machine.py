@@ -190,3 +190,45 @@ def test_batches_of_another_schema_are_errors() -> None:
     for other in (pa.array(["a", "b", "c"]), pa.array([1, 2], pa.int8()), pa.array([[1]]), array.dictionary_encode()):
         with pytest.raises(DataError, match="type is not the one"):
             machine.attach(pa.record_batch([other], ["c"]))
+
+
+class Lying(pa.ExtensionType):
+    """A type that says it equals every other of its kind, whatever lies in it."""
+
+    def __init__(self, storage: pa.DataType) -> None:
+        super().__init__(storage, "test.lying")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> Lying:
+        return cls(storage)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lying)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_types_that_only_say_that_they_are_equal_are_errors() -> None:
+    numbers = pa.ExtensionArray.from_storage(Lying(pa.int64()), pa.array([1, 2]))
+    texts = pa.ExtensionArray.from_storage(Lying(pa.string()), pa.array(["a", "b"]))
+    batch = pa.record_batch([texts], ["c"])
+    machine = Machine(Binding(single_test(Opcode.EQUALS_ANY, equal("a")), (source_of(texts),), batch.schema, False))
+    assert machine.evaluate(pa.record_batch([texts], ["c"]), 64) == b"\x01"
+    with pytest.raises(DataError, match="type is not the one"):
+        machine.attach(pa.record_batch([numbers], ["c"]))
+
+
+def test_batches_of_more_columns_are_errors_and_unread_columns_are_not_looked_at() -> None:
+    array = pa.array([1, 2, 3])
+    wide = pa.record_batch([pa.array([b"x"] * 3)] * 9 + [array], [f"b{number}" for number in range(9)] + ["c"])
+    for batch, column in ((wide, 9), (wide.select(["b1", "c"]), 1), (wide.select(["c"]), 0)):
+        source = source_of(array, column=column)
+        machine = Machine(Binding(single_test(Opcode.EQUALS_ANY, equal(2)), (source,), batch.schema, False))
+        assert machine.evaluate(batch, 64) == b"\x02"
+        assert machine.evaluate(batch.slice(1), 64) == b"\x01"
+        with pytest.raises(DataError, match="columns"):
+            machine.attach(wide.select(["b1", "b2", "c"]))
