@@ -134,40 +134,6 @@ static const ff_verdicts *verdicts_of(const ff_test *test, const ff_view *dictio
     return verdicts->flags == NULL ? NULL : verdicts;
 }
 
-/* Entry numbers against intervals of them, as numbers of a column are compared. */
-static void compare_entries(const ff_int64_interval *intervals, int32_t num_intervals, const ff_view *view,
-                            int64_t first, int64_t num_rows, const uint64_t *candidates, uint64_t *destination,
-                            ff_run *run) {
-    ff_uint64_interval positive[FF_MOST_RUNS];
-    for (int32_t at = 0; at < num_intervals; at++) {
-        positive[at] = (ff_uint64_interval){(uint64_t)intervals[at].lower, (uint64_t)intervals[at].upper};
-    }
-    ff_test entries = {.constant = {.num_int64s = num_intervals,
-                                    .int64s = intervals,
-                                    .num_uint64s = num_intervals,
-                                    .uint64s = positive}};
-    ff_target_in_use->numbers[view->type->index_id](&entries, view, first, num_rows, candidates, destination, run);
-}
-
-/* Where few runs of entries pass, entry numbers are compared with these. False if that is not to be done: there are more
- * runs, or some candidate's number may be out of range. */
-static bool compared(const ff_verdicts *verdicts, const ff_view *view, int64_t first, int64_t num_rows,
-                     const uint64_t *candidates, uint64_t *destination, ff_run *run) {
-    static const int64_t greatest[] = {[1] = INT8_MAX, [2] = INT16_MAX, [4] = INT32_MAX, [8] = INT64_MAX};
-    uint64_t inside[64];
-    int64_t num_entries = ff_child(view, 0)->length, width = width_of(view->type->index_id);
-    if (verdicts->num_runs < 0 || num_entries == 0 || num_entries - 1 > greatest[width] || num_rows > 64 * 64) {
-        return false;
-    }
-    ff_int64_interval all = {0, num_entries - 1};
-    compare_entries(&all, 1, view, first, num_rows, candidates, inside, run);
-    if (memcmp(inside, candidates, 8 * (size_t)ff_num_words(num_rows)) != 0) {
-        return false;
-    }
-    compare_entries(verdicts->runs, verdicts->num_runs, view, first, num_rows, candidates, destination, run);
-    return true;
-}
-
 /* A dictionary: each entry is decided once. */
 static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                               const uint64_t *source, uint64_t *destination, ff_run *run) {
@@ -176,14 +142,10 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
     const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     const ff_verdicts *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
-    if (verdicts != NULL && compared(verdicts, place->view, first, num_rows, candidates, destination, run)) {
-        add_nulls(test, num_rows, destination, run);
-        return;
-    }
     if (verdicts != NULL) {
         ff_type_id id = place->view->type->index_id;
         const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
-        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts->flags, candidates,
+        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, candidates,
                                                destination)) {
             ff_fault_data(&run->fault, "a dictionary index is out of range");
             return;
@@ -398,12 +360,16 @@ bool ff_test_prepare(ff_test *test) {
     if (constant->needle.length > 0) {
         test->needle_anchors = ff_anchors_of(constant->needle, false);
     }
+    if (test->group < 0 && !ff_interval_table_new(constant)) {
+        return false;
+    }
     return constant->num_strings <= 1 || ff_string_set_new(&constant->set, constant->strings, constant->num_strings);
 }
 
 void ff_test_free(ff_test *test) {
     ff_json_pattern_free(test->constant.pattern);
     ff_string_set_free(&test->constant.set);
+    ff_interval_table_free(&test->constant.table);
 }
 
 bool ff_test_bind(ff_test *test) {

@@ -30,6 +30,17 @@ typedef struct {
     int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
 } ff_instant_interval;
 
+/* Many intervals of numbers. A number's position is a double, and a bucket of positions knows one interval that it meets;
+ * a bucket that meets several is crowded, and numbers in it are to be searched for. Positions and buckets ascend with the
+ * numbers, whatever is rounded on the way. */
+#define FF_NUM_BUCKETS 1024
+typedef struct {
+    double base, scale;
+    uint16_t *entries; /* numbers of intervals by bucket; NULL: there is no table */
+    uint8_t *crowded;  /* 1 or 0 by bucket; behind the entries */
+    int32_t num_crowded;
+} ff_interval_table;
+
 /* A set of strings, by hash: the first and the last eight bytes and the length tell strings of up to 16 bytes apart. */
 typedef struct {
     uint64_t head, tail;
@@ -70,6 +81,7 @@ typedef struct {
     const ff_int64_interval *int64s;
     const ff_uint64_interval *uint64s;
     const ff_double_interval *doubles;
+    ff_interval_table table; /* of many int64s, uint64s or doubles, where only one of them is filled */
     const ff_wide_interval *wides;
     const ff_instant_interval *instants; /* for strings that spell one */
     const ff_bytes *strings;             /* by length, then by bytes */
@@ -171,6 +183,10 @@ void ff_place_find(ff_place *place, const ff_source *source, const ff_view *colu
 typedef struct {
     int32_t pause, next_pause;
 } ff_needle_run;
+
+/* Builds the table of a constant whose numbers are compared in one form. False if there is no memory. */
+bool ff_interval_table_new(ff_constant *constant);
+void ff_interval_table_free(ff_interval_table *table);
 
 /* What one call of run owns: nothing in it is shared. */
 typedef struct {
