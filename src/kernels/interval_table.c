@@ -1,4 +1,4 @@
-/* Many intervals: a table that names for each number the only interval it may lie in. */
+/* Many intervals: a table that decides on most numbers at once. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 #define FEWEST 5
 #define MOST 65535
 
-/* Enters interval number `at`, whose ends have these positions. */
-static void enter(ff_interval_table *table, int32_t at, double lower, double upper, bool *met) {
-    for (int32_t bucket = ff_bucket(table, lower); bucket <= ff_bucket(table, upper); bucket++) {
-        table->num_crowded += met[bucket] && !table->crowded[bucket];
-        table->crowded[bucket] |= met[bucket];
+/* Enters interval number `at`, whose ends have these positions. Numbers in a bucket between those of both ends lie between
+ * the ends, since buckets ascend with numbers. */
+static void enter(ff_interval_table *table, int32_t at, double lower, double upper) {
+    int32_t first = ff_bucket(table, lower), last = ff_bucket(table, upper);
+    for (int32_t bucket = first; bucket <= last; bucket++) {
+        bool met = table->verdicts[bucket] != FF_BUCKET_OUTSIDE, between = bucket > first && bucket < last;
         table->entries[bucket] = (uint16_t)at;
-        met[bucket] = true;
+        table->verdicts[bucket] = met ? FF_BUCKET_CROWDED : between ? FF_BUCKET_INSIDE : FF_BUCKET_AT_BOUND;
     }
 }
 
@@ -27,7 +28,7 @@ static bool start(ff_interval_table *table, double first, double last) {
         return true;
     }
     table->entries = calloc(FF_NUM_BUCKETS, sizeof(uint16_t) + 1);
-    table->crowded = (uint8_t *)(table->entries + FF_NUM_BUCKETS);
+    table->verdicts = (uint8_t *)(table->entries + FF_NUM_BUCKETS);
     return table->entries != NULL;
 }
 
@@ -40,14 +41,13 @@ static bool start(ff_interval_table *table, double first, double last) {
         }                                                                                                              \
         for (int32_t at = 0; table->entries != NULL && at <= last; at++) {                                             \
             enter(table, at, ff_##FIELD##_position(constant->FIELD[at].lower),                                         \
-                  ff_##FIELD##_position(constant->FIELD[at].upper), met);                                              \
+                  ff_##FIELD##_position(constant->FIELD[at].upper));                                              \
         }                                                                                                              \
         return true;                                                                                                   \
     }
 
 bool ff_interval_table_new(ff_constant *constant) {
     ff_interval_table *table = &constant->table;
-    bool met[FF_NUM_BUCKETS] = {false};
     if (FLT_EVAL_METHOD != 0) { /* a position might be rounded in two ways */
         return true;
     }

@@ -1,6 +1,6 @@
 /* Numbers against closed intervals, 64 at once. Included by target_body.h. */
 
-/* So many intervals are compared one after the other; of more, each number's only candidate is read from a table. */
+/* So many intervals are compared one after the other; of more, a table tells of most numbers, and names the others' interval. */
 #if defined(MASKS_512)
 #define MOST_COMPARED 8
 #else
@@ -30,7 +30,7 @@ static inline void prefetch_values(const void *values, size_t width) {
 #define FLOAT_UPPER(TYPE, bound) float_at_most(bound)
 
 /* TYPE is what the column stores; VALUE what a single value is compared as, in the intervals FIELD, which lie in the
- * range of TYPE. NAME_few compares 64 values with few prepared ranges; NAME_many finds for each its interval's number.
+ * range of TYPE. NAME_few compares 64 values with few prepared ranges; NAME_many looks into the table.
  * Where there are few candidates a bound is looked for. */
 #define DEFINE_NUMBERS(NAME, TYPE, VALUE, FIELD, LOWER, UPPER)                                                         \
     static inline uint64_t NAME##_few(const TYPE *values, const NAME##_range *ranges, int32_t num_ranges) {            \
@@ -44,24 +44,26 @@ static inline void prefetch_values(const void *values, size_t width) {
     static uint64_t NAME##_many(const TYPE *values, const ff_constant *constant) {                                     \
         const ff_interval_table *table = &constant->table;                                                             \
         int32_t buckets[64];                                                                                           \
-        uint8_t inside[64], crowded[64];                                                                               \
+        uint8_t verdicts[64], inside[64], unsure[64];                                                                  \
         for (int row = 0; row < 64; row++) {                                                                           \
             buckets[row] = ff_bucket(table, ff_##FIELD##_position((VALUE)values[row]));                                \
         }                                                                                                              \
         for (int row = 0; row < 64; row++) {                                                                           \
-            uint16_t entry = table->entries[buckets[row]];                                                             \
-            VALUE value = (VALUE)values[row];                                                                          \
-            inside[row] = (uint8_t)((value >= constant->FIELD[entry].lower) & (value <= constant->FIELD[entry].upper));\
+            verdicts[row] = table->verdicts[buckets[row]];                                                             \
+        }                                                                                                              \
+        for (int row = 0; row < 64; row++) {                                                                           \
+            inside[row] = verdicts[row] == FF_BUCKET_INSIDE;                                                           \
+            unsure[row] = verdicts[row] >= FF_BUCKET_AT_BOUND;                                                         \
         }                                                                                                              \
         uint64_t found = pack(inside);                                                                                 \
-        if (table->num_crowded > 0) {                                                                                  \
-            for (int row = 0; row < 64; row++) {                                                                       \
-                crowded[row] = table->crowded[buckets[row]];                                                           \
+        for (uint64_t left = pack(unsure); left != 0; left &= left - 1) {                                              \
+            int row = ff_first_bit(left), entry = table->entries[buckets[row]];                                        \
+            VALUE value = (VALUE)values[row];                                                                          \
+            bool here = (value >= constant->FIELD[entry].lower) & (value <= constant->FIELD[entry].upper);             \
+            if (verdicts[row] == FF_BUCKET_CROWDED) {                                                                  \
+                here = in_##FIELD(constant, value);                                                                    \
             }                                                                                                          \
-            for (uint64_t left = pack(crowded) & ~found; left != 0; left &= left - 1) {                                \
-                int row = ff_first_bit(left);                                                                          \
-                found |= (uint64_t)in_##FIELD(constant, (VALUE)values[row]) << row;                                    \
-            }                                                                                                          \
+            found |= (uint64_t)here << row;                                                                            \
         }                                                                                                              \
         return found;                                                                                                  \
     }                                                                                                                  \

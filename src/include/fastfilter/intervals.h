@@ -45,7 +45,8 @@ static inline double ff_doubles_position(double value) {
 static inline int32_t ff_bucket(const ff_interval_table *table, double position) {
     double bucket = (position - table->base) * table->scale;
     bucket = bucket > 0 ? bucket : 0;
-    return (int32_t)(bucket < FF_NUM_BUCKETS - 1 ? bucket : FF_NUM_BUCKETS - 1);
+    bucket = bucket < FF_NUM_BUCKETS - 1 ? bucket : FF_NUM_BUCKETS - 1;
+    return (int32_t)bucket;
 }
 
 #endif

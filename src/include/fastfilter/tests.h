@@ -30,15 +30,19 @@ typedef struct {
     int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
 } ff_instant_interval;
 
-/* Many intervals of numbers. A number's position is a double, and a bucket of positions knows one interval that it meets;
- * a bucket that meets several is crowded, and numbers in it are to be searched for. Positions and buckets ascend with the
- * numbers, whatever is rounded on the way. */
+/* Many intervals of numbers. A number's position is a double, and its bucket of positions mostly decides whether an interval
+ * holds it. Positions and buckets ascend with the numbers, whatever is rounded on the way. */
 #define FF_NUM_BUCKETS 1024
+enum {
+    FF_BUCKET_OUTSIDE, /* meets no interval */
+    FF_BUCKET_INSIDE,  /* lies in one */
+    FF_BUCKET_AT_BOUND, /* meets one, its entry, but may hold other numbers */
+    FF_BUCKET_CROWDED, /* meets several */
+};
 typedef struct {
     double base, scale;
     uint16_t *entries; /* numbers of intervals by bucket; NULL: there is no table */
-    uint8_t *crowded;  /* 1 or 0 by bucket; behind the entries */
-    int32_t num_crowded;
+    uint8_t *verdicts; /* FF_BUCKET_… by bucket; behind the entries */
 } ff_interval_table;
 
 /* A set of strings, by hash: the first and the last eight bytes and the length tell strings of up to 16 bytes apart. */
