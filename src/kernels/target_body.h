@@ -50,7 +50,8 @@ static inline bool has_backslash(const uint8_t *at, int64_t length) {
         }                                                                                                              \
         const uint8_t *end = data + ((const OFFSET *)view->values)[view->offset + view->length];                       \
         int gave_up = 0;                                                                                               \
-        uint64_t found = SCAN(data, end, offsets, num_rows, needle, anchors, false, candidates, &gave_up);             \
+        bool high = false;                                                                                             \
+        uint64_t found = SCAN(data, end, offsets, num_rows, needle, anchors, false, candidates, &gave_up, &high);      \
         if (gave_up < num_rows) {                                                                                      \
             found |= ~UINT64_C(0) << gave_up;                                                                          \
         }                                                                                                              \

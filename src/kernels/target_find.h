@@ -45,39 +45,60 @@ static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
  *
  * Two rare bytes of the needle are compared at 64 positions at once, over all the rows' bytes, and the row of a hit is
  * found afterwards. Bytes compared in vain are bounded by a multiple of the bytes passed over; when a needle is made to
- * defeat that, *gave_up is the first row not decided (else num_rows). */
+ * defeat that, *gave_up is the first row not decided (else num_rows). With `ignore_case`, *high is set if a row without
+ * the needle has a byte that is not ASCII; perhaps also if others have. */
 #define DEFINE_STRING_FIND(NAME, OFFSET, SCAN)                                                                         \
-    static uint64_t SCAN(const uint8_t *data, const uint8_t *end, const OFFSET *offsets, int num_rows, ff_bytes needle,\
-                         const ff_anchors *anchors, bool ignore_case, uint64_t candidates, int *gave_up) {             \
+    static inline uint64_t SCAN(const uint8_t *data, const uint8_t *end, const OFFSET *offsets, int num_rows,          \
+                                ff_bytes needle, const ff_anchors *anchors, bool ignore_case, uint64_t candidates,     \
+                                int *gave_up, bool *high) {                                                            \
         uint64_t found = 0;                                                                                            \
-        int64_t length = needle.length, wasted = 0, start = (int64_t)offsets[0];                                       \
-        int64_t last = (int64_t)offsets[num_rows] - length, far = anchors->first > anchors->second ? anchors->first    \
-                                                                                                   : anchors->second;  \
+        int64_t length = needle.length, wasted = 0, start = (int64_t)offsets[0], stop = (int64_t)offsets[num_rows];    \
+        int64_t first = anchors->first, second = anchors->second, last = stop - length, at = start;                    \
+        int64_t readable = end - data - (first > second ? first : second) - 64;                                        \
+        int64_t whole = readable < last - 63 ? readable : last - 63, ahead = num_rows > 1 ? 2048 : 0;                  \
+        uint8_t first_byte = anchors->first_byte, first_fold = ignore_case ? anchors->first_fold : 0;                  \
+        uint8_t second_byte = anchors->second_byte, second_fold = ignore_case ? anchors->second_fold : 0;              \
         int row = 0;                                                                                                   \
         *gave_up = num_rows;                                                                                           \
-        for (int64_t at = start; at <= last; at += 64) {                                                               \
+        for (; at <= last; at += 64) {                                                                                 \
             uint64_t mask = 0;                                                                                         \
-            if (end - data >= at + far + 64) {                                                                         \
-                mask = pair_mask(data + at + anchors->first, anchors->first_fold, anchors->first_byte,                 \
-                                 data + at + anchors->second, anchors->second_fold, anchors->second_byte);             \
-            } else {                                                                                                   \
-                for (int i = 0; i < 64 && at + i <= last; i++) {                                                       \
-                    const uint8_t *here = data + at + i;                                                               \
-                    mask |= (uint64_t)(((here[anchors->first] | anchors->first_fold) == anchors->first_byte) &         \
-                                       ((here[anchors->second] | anchors->second_fold) == anchors->second_byte))       \
-                            << i;                                                                                      \
+            for (; at <= whole; at += 64) {                                                                            \
+                __builtin_prefetch(data + at + ahead);                                                                 \
+                *high |= ignore_case && has_high_64(data + at);                                                        \
+                mask = pair_mask(data + at + first, first_fold, first_byte, data + at + second, second_fold,           \
+                                 second_byte);                                                                         \
+                if (mask != 0) {                                                                                       \
+                    break;                                                                                             \
                 }                                                                                                      \
             }                                                                                                          \
-            if (last - at < 63) {                                                                                      \
-                mask &= (UINT64_C(1) << (last - at + 1)) - 1;                                                          \
+            if (mask == 0) { /* fewer than 64 positions are left, or not all of the 64 can be read */                  \
+                if (at > last) {                                                                                       \
+                    break;                                                                                             \
+                }                                                                                                      \
+                if (at <= readable) {                                                                                  \
+                    *high |= ignore_case && has_high_64(data + at);                                                    \
+                    mask = pair_mask(data + at + first, first_fold, first_byte, data + at + second, second_fold,       \
+                                     second_byte);                                                                     \
+                    mask &= ~UINT64_C(0) >> (63 - (last - at < 63 ? last - at : 63));                                  \
+                }                                                                                                      \
+                for (int i = 0; at > readable && i < 64 && at + i <= last; i++) {                                      \
+                    const uint8_t *here = data + at + i;                                                               \
+                    mask |= (uint64_t)(((here[first] | first_fold) == first_byte) &                                    \
+                                       ((here[second] | second_fold) == second_byte))                                  \
+                            << i;                                                                                      \
+                    *high |= here[0] >= 0x80;                                                                          \
+                }                                                                                                      \
             }                                                                                                          \
             while (mask != 0) {                                                                                        \
                 int64_t hit = at + ff_first_bit(mask), next;                                                           \
                 while ((int64_t)offsets[row + 1] <= hit) {                                                             \
                     row++;                                                                                             \
                 }                                                                                                      \
-                if (hit + length > (int64_t)offsets[row + 1] || !(candidates >> row & 1)) {                            \
+                if (!(candidates >> row & 1)) {                                                                        \
                     next = (int64_t)offsets[row + 1];                                                                  \
+                } else if (hit + length > (int64_t)offsets[row + 1]) {                                                 \
+                    next = (int64_t)offsets[row + 1];                                                                  \
+                    *high |= ignore_case && has_high_byte(data + hit, next - hit);                                     \
                 } else if (occurs_at(data + hit, needle, ignore_case)) {                                               \
                     found |= UINT64_C(1) << row;                                                                       \
                     next = (int64_t)offsets[row + 1];                                                                  \
@@ -96,6 +117,7 @@ static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
                 mask &= ~UINT64_C(0) << (next - at);                                                                   \
             }                                                                                                          \
         }                                                                                                              \
+        *high |= ignore_case && at < stop && has_high_byte(data + at, stop - at);                                      \
         return found;                                                                                                  \
     }                                                                                                                  \
                                                                                                                        \
@@ -106,6 +128,7 @@ static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
         const uint8_t *data = view->data == NULL ? (const uint8_t *)"" : view->data;                                   \
         const uint8_t *end = data + ((const OFFSET *)view->values)[view->offset + view->length];                       \
         ff_bytes needle = constant->text;                                                                              \
+        const ff_anchors *anchors = &constant->anchors;                                                                \
         bool ignore_case = test->opcode == FF_OP_CONTAINS_IGNORE_CASE;                                                 \
         for (int64_t word = 0; word < ff_num_words(num_rows); word++, offsets += 64) {                                 \
             int rows_here = num_rows - 64 * word < 64 ? (int)(num_rows - 64 * word) : 64;                              \
@@ -126,14 +149,19 @@ static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
                     ff_fault_data(&run->fault, "the offsets of a string do not ascend");                               \
                     return;                                                                                            \
                 }                                                                                                      \
-                bool high = ignore_case && has_high_byte(data + start, length);                                        \
+                bool high = false;                                                                                     \
                 int gave_up = 0;                                                                                       \
                 uint64_t answer = 0;                                                                                   \
-                if (ignore_case && !high && constant->anchors.high) {                                                  \
+                if (!ignore_case) {                                                                                    \
+                    answer = SCAN(data, end, offsets + row, count, needle, anchors, false, asked, &gave_up, &high);    \
+                } else if (!anchors->high) {                                                                           \
+                    answer = SCAN(data, end, offsets + row, count, needle, anchors, true, asked, &gave_up, &high);     \
+                    if (high && has_odd_letter(data + start, length)) {                                                \
+                        answer = 0;                                                                                    \
+                        gave_up = 0;                                                                                   \
+                    }                                                                                                  \
+                } else if (!has_high_byte(data + start, length)) {                                                     \
                     gave_up = count; /* a needle that is not ASCII, in texts that are */                               \
-                } else if (!high || (!constant->anchors.high && !has_odd_letter(data + start, length))) {              \
-                    answer = SCAN(data, end, offsets + row, count, needle, &constant->anchors, ignore_case, asked,     \
-                                  &gave_up);                                                                           \
                 }                                                                                                      \
                 for (int at = gave_up; at < count; at++) {                                                             \
                     if (asked >> at & 1) {                                                                             \

@@ -383,3 +383,22 @@ static inline uint64_t pair_mask(const uint8_t *at, uint8_t fold, uint8_t byte, 
     return any ? pack(flags) : 0;
 #endif
 }
+
+/* Whether one of 64 bytes is not ASCII. */
+static inline bool has_high_64(const uint8_t *at) {
+#if defined(MASKS_512)
+    return _mm512_movepi8_mask(_mm512_loadu_si512(at)) != 0;
+#elif defined(MASKS_BY_SIGN)
+    VECTOR any = load(at);
+    for (size_t done = sizeof(VECTOR); done < 64; done += sizeof(VECTOR)) {
+        any |= load(at + done);
+    }
+    return V(movemask_epi8)(any) != 0;
+#else
+    uint8_t any = 0;
+    for (int i = 0; i < 64; i++) {
+        any |= at[i];
+    }
+    return any >= 0x80;
+#endif
+}
