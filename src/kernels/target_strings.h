@@ -18,7 +18,17 @@ static inline bool equals_one(const uint8_t *at, const uint8_t *end, ff_bytes st
            (string.length <= 8 || memcmp(at + 8, string.data + 8, (size_t)string.length - 8) == 0);
 }
 
-/* ascends: 65 offsets, from `least` to `most`.
+/* The texts behind some that are this long together. */
+static inline void prefetch_texts(const uint8_t *at, int64_t num_bytes) {
+    for (int64_t line = 0; line < num_bytes && line < 2048; line += 64) {
+        __builtin_prefetch(at + 1024 + line);
+    }
+}
+
+/* Where eight bytes loaded at once are the first eight. */
+#define HEADS_TOGETHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
+/* ascends_64: whether 65 offsets ascend from 0 or more to `most` or less.
  * hash_mask: of 64 strings behind which eight bytes can be read, those with a length and a hash that some string of the
  * set has: all that are in it, and few others. No branch depends on a string.
  * NAME: the kernel. Of one string its length comes first, of several their hashes. */
@@ -60,22 +70,35 @@ static inline bool equals_one(const uint8_t *at, const uint8_t *end, ff_bytes st
         bool one = constant->num_strings == 1;                                                                         \
         ff_bytes string = one ? constant->strings[0] : (ff_bytes){0};                                                  \
         uint64_t head = one ? load_up_to_8(string.data, string.length, string.data + string.length) : 0;               \
+        uint64_t kept = string.length < 8 ? (UINT64_C(1) << (8 * string.length)) - 1 : ~UINT64_C(0);                   \
         for (int64_t word = 0; word < ff_num_words(num_rows); word++, offsets += 64) {                                 \
             uint64_t left = candidates[word], found = 0;                                                               \
-            bool whole = num_rows - 64 * word >= 64;                                                                   \
+            bool whole = HEADS_TOGETHER && num_rows - 64 * word >= 64 && ascends_64_##OFFSET(offsets, num_bytes - 8);  \
             if (one && whole && __builtin_popcountll(left) > FEW) {                                                    \
                 prefetch_values(offsets, sizeof(OFFSET));                                                              \
+                prefetch_texts(data + offsets[64], (int64_t)(offsets[64] - offsets[0]));                               \
                 left &= length_mask_##OFFSET(offsets, (OFFSET)string.length);                                          \
-            } else if (HASHES_TOGETHER && !one && whole && __builtin_popcountll(left) > 16 &&                          \
-                       ascends_64_##OFFSET(offsets, num_bytes - 8)) {                                                  \
+                for (; left != 0; left &= left - 1) {                                                                  \
+                    int row = ff_first_bit(left);                                                                      \
+                    uint64_t start;                                                                                    \
+                    memcpy(&start, data + offsets[row], 8);                                                            \
+                    found |= (uint64_t)(((start ^ head) & kept) == 0) << row;                                          \
+                }                                                                                                      \
+                for (uint64_t longer = string.length > 8 ? found : 0; longer != 0; longer &= longer - 1) {             \
+                    int row = ff_first_bit(longer);                                                                    \
+                    bool equal = memcmp(data + offsets[row] + 8, string.data + 8, (size_t)string.length - 8) == 0;     \
+                    found &= ~((uint64_t)!equal << row);                                                               \
+                }                                                                                                      \
+            } else if (!one && whole && __builtin_popcountll(left) > 16) {                                             \
                 prefetch_values(offsets, sizeof(OFFSET));                                                              \
+                prefetch_texts(data + offsets[64], (int64_t)(offsets[64] - offsets[0]));                               \
                 left &= hash_mask_##OFFSET(&constant->set, data, offsets);                                             \
             }                                                                                                          \
             for (; left != 0; left &= left - 1) {                                                                      \
                 int row = ff_first_bit(left);                                                                          \
                 int64_t start = (int64_t)offsets[row], length = (int64_t)offsets[row + 1] - start;                     \
-                if (length < 0) {                                                                                      \
-                    ff_fault_data(&run->fault, "its offsets decrease");                                                \
+                if (start < 0 || length < 0) {                                                                         \
+                    ff_fault_data(&run->fault, "the offsets of a string do not ascend");                               \
                     return;                                                                                            \
                 }                                                                                                      \
                 bool equal = one ? length == string.length && equals_one(data + start, end, string, head)              \
@@ -87,6 +110,5 @@ static inline bool equals_one(const uint8_t *at, const uint8_t *end, ff_bytes st
         }                                                                                                              \
     }
 
-#define HASHES_TOGETHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 DEFINE_STRING_EQUALS(string_equals, int32_t)
 DEFINE_STRING_EQUALS(large_string_equals, int64_t)

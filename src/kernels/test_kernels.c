@@ -111,24 +111,52 @@ static int64_t width_of(ff_type_id id) {
     }
 }
 
+/* Decides on the 64 entries, or fewer, from `first` on: a bit for each that passes. */
+static uint64_t decide_entries(const ff_test *test, const ff_view *dictionary, int64_t first, int64_t num_entries,
+                               ff_run *run) {
+    ff_type_id id = dictionary->type->id;
+    uint64_t passing = 0;
+    if (test->dense != NULL && id != FF_TYPE_DICTIONARY && id != FF_TYPE_RUN_END_ENCODED && id != FF_TYPE_NULL) {
+        uint64_t all = ~UINT64_C(0) >> (64 - num_entries);
+        uint64_t present = dictionary->validity == NULL
+                               ? all
+                               : ff_load_bits(dictionary->validity, dictionary->offset + first, num_entries);
+        test->dense(test, dictionary, first, num_entries, &present, &passing, run);
+        return test->on_null ? passing | (all & ~present) : passing;
+    }
+    for (int64_t entry = 0; entry < num_entries; entry++) {
+        passing |= (uint64_t)decide(test, dictionary, first + entry, run) << entry;
+    }
+    return passing;
+}
+
+/* Notes a run of entries that pass; the one before ends earlier. */
+static void add_run(ff_verdicts *verdicts, int64_t lower, int64_t upper) {
+    bool goes_on = verdicts->num_runs > 0 && verdicts->runs[verdicts->num_runs - 1].upper == lower - 1;
+    if (goes_on) {
+        verdicts->runs[verdicts->num_runs - 1].upper = upper;
+    } else if (verdicts->num_runs >= 0 && verdicts->num_runs < FF_MOST_RUNS) {
+        verdicts->runs[verdicts->num_runs++] = (ff_int64_interval){lower, upper};
+    } else {
+        verdicts->num_runs = -1;
+    }
+}
+
 /* The verdicts on all of a dictionary's entries, decided when the run first asks; NULL if it has more entries than the
  * run has rows (or there is no memory), so that those that occur are to be decided one by one. */
 static const ff_verdicts *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
     ff_verdicts *verdicts = &run->verdicts[test->number];
-    if (verdicts->flags == NULL && dictionary->length <= run->num_rows) {
-        verdicts->flags = calloc((size_t)dictionary->length + 1, 1);
-        bool before = false;
-        for (int64_t entry = 0; verdicts->flags != NULL && entry < dictionary->length; entry++) {
-            bool passes = decide(test, dictionary, entry, run);
-            verdicts->flags[entry] = passes;
-            if (passes && !before && verdicts->num_runs >= 0) {
-                verdicts->num_runs = verdicts->num_runs < FF_MOST_RUNS ? verdicts->num_runs + 1 : -1;
-            }
-            if (passes && verdicts->num_runs > 0) {
-                ff_int64_interval *last = &verdicts->runs[verdicts->num_runs - 1];
-                *last = (ff_int64_interval){before ? last->lower : entry, entry};
-            }
-            before = passes;
+    if (verdicts->flags != NULL || dictionary->length > run->num_rows) {
+        return verdicts->flags == NULL ? NULL : verdicts;
+    }
+    verdicts->flags = calloc((size_t)dictionary->length + 1, 1);
+    for (int64_t first = 0; verdicts->flags != NULL && first < dictionary->length; first += 64) {
+        int64_t num_entries = dictionary->length - first < 64 ? dictionary->length - first : 64;
+        uint64_t passing = decide_entries(test, dictionary, first, num_entries, run);
+        for (uint64_t left = passing; left != 0; left &= left - 1) {
+            int64_t entry = first + ff_first_bit(left);
+            verdicts->flags[entry] = 1;
+            add_run(verdicts, entry, entry);
         }
     }
     return verdicts->flags == NULL ? NULL : verdicts;

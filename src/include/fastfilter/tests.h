@@ -201,7 +201,7 @@ typedef struct {
 /* A test's verdicts on the entries of its dictionary. */
 #define FF_MOST_RUNS 4
 typedef struct {
-    uint8_t *flags;   /* one an entry, and 0 behind the last; NULL until asked */
+    uint8_t *flags;   /* one an entry; NULL until asked */
     int32_t num_runs; /* of entries that pass; -1: more than FF_MOST_RUNS */
     ff_int64_interval runs[FF_MOST_RUNS];
 } ff_verdicts;
