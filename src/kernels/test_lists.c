@@ -73,7 +73,9 @@ void ff_any_element_dense(const ff_test *test, const ff_view *view, int64_t firs
                               ? ~UINT64_C(0) >> (64 - num_bits)
                               : ff_load_bits(child->validity, child->offset + starts[0] + 64 * at, num_bits);
         }
-        test->element_dense(test, child, starts[0], num_elements, present, passing, run);
+        /* Kernels are quickest on whole words; elements of later lists are no candidates. */
+        int64_t num_asked = child->length - starts[0] < 64 * num_words ? child->length - starts[0] : 64 * num_words;
+        test->element_dense(test, child, starts[0], num_asked, present, passing, run);
         for (int64_t at = 0; test->constant.has_null && at < num_words; at++) {
             int64_t num_bits = num_elements - 64 * at < 64 ? num_elements - 64 * at : 64;
             passing[at] |= ~present[at] & ~UINT64_C(0) >> (64 - num_bits);
