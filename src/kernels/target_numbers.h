@@ -1,6 +1,6 @@
 /* Numbers against closed intervals, 64 at once. Included by target_body.h. */
 
-/* So many intervals are compared one after the other; of more, a table tells of most numbers, and names the others' interval. */
+/* So many intervals are compared one after the other; of more, a table decides on most numbers. */
 #if defined(MASKS_512)
 #define MOST_COMPARED 8
 #else
@@ -75,7 +75,7 @@ static inline void prefetch_values(const void *values, size_t width) {
         const TYPE *values = (const TYPE *)view->values + view->offset + first;                                        \
         int32_t num_ranges = constant->num_##FIELD;                                                                    \
         bool compared = num_ranges > 0 && num_ranges <= MOST_COMPARED, tabled = constant->table.entries != NULL;       \
-        int few = compared ? (int)sizeof(TYPE) * FEW / 8 : tabled ? 4 * FEW : 64;                                                              \
+        int few = compared ? (int)sizeof(TYPE) * FEW / 8 : tabled ? 4 * FEW : 64;                                      \
         NAME##_range ranges[MOST_COMPARED];                                                                            \
         for (int32_t at = 0; compared && at < num_ranges; at++) {                                                      \
             ranges[at] = NAME##_range_of(LOWER(TYPE, constant->FIELD[at].lower),                                       \

@@ -5,7 +5,8 @@
 
 #include "fastfilter/tests.h"
 
-/* Sets `destination` to the candidates whose entry number passes. False, with the destination unspecified, if a candidate's number is not below `num_entries`. */
+/* Sets `destination` to the candidates whose entry number passes. False, with the destination unspecified, if a
+ * candidate's number is not below `num_entries`. */
 typedef bool ff_map_entries(const void *entries, int64_t num_rows, int64_t num_entries, const ff_verdicts *verdicts,
                             const uint64_t *candidates, uint64_t *destination);
 
