@@ -329,7 +329,31 @@ cdef class BoundProgram:
             number += 1
         if num_words == 0 or self.instructions[num_words - 1].opcode != FF_OP_RETURN:
             raise ValueError("the program does not end with RETURN")
+        if self.is_conjunction(num_words):
+            for number in range(self.num_tests):
+                if self.tests[number].group >= 0:
+                    self.groups[self.tests[number].group].checked_last = True
         return 0
+
+    cdef bint is_conjunction(self, int32_t num_words) noexcept:
+        """Whether a row matches just if all tests are true of it: each narrows the rows that the one before left."""
+        cdef int32_t number
+        cdef Instruction *own
+        cdef int own_register = 0
+        for number in range(num_words):
+            own = &self.instructions[number]
+            if own.source != own_register:
+                return False
+            if own.opcode == FF_OP_JUMP_IF_NONE:
+                if own_register == 0 or own.argument != num_words - 1:
+                    return False
+            elif own.opcode >= FF_OP_EXISTS:
+                if own.destination == 0 or own_register not in (0, own.destination):
+                    return False
+                own_register = own.destination
+            elif own.opcode != FF_OP_RETURN or number != num_words - 1:
+                return False
+        return True
 
     def attach(self, tuple arrays not None, int64_t num_rows):
         """The program with a batch's columns.
@@ -456,7 +480,7 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
                       int64_t morsel_rows, uint64_t *registers, ff_run *run) noexcept nogil:
     cdef int64_t first = start
     cdef int64_t num_rows
-    cdef const uint64_t *answer
+    cdef uint64_t *answer
     while first < stop:
         num_rows = min(morsel_rows, stop - first)
         ff_run_next_morsel(run, program.num_groups)
@@ -465,14 +489,16 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
             if run.fault.status != FF_OK:
                 return
         answer = run_words(program.instructions, batch, first, num_rows, registers, ff_num_words(morsel_rows), run)
+        if run.fault.status == FF_OK:
+            ff_groups_check_last(program.num_groups, batch, first, num_rows, answer, run)
         if run.fault.status != FF_OK:
             return
         ff_store_bits(out, first, answer, num_rows)
         first += num_rows
 
 
-cdef const uint64_t *run_words(const Instruction *instructions, const ff_batch *batch, int64_t first, int64_t num_rows,
-                               uint64_t *registers, int64_t stride, ff_run *run) noexcept nogil:
+cdef uint64_t *run_words(const Instruction *instructions, const ff_batch *batch, int64_t first, int64_t num_rows,
+                         uint64_t *registers, int64_t stride, ff_run *run) noexcept nogil:
     """Runs the program on one morsel: the rows that match. Register r begins at word ``r * stride``."""
     cdef int64_t num_words = ff_num_words(num_rows)
     cdef int64_t at
