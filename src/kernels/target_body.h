@@ -25,50 +25,6 @@
 
 #include "target_json.h"
 
-#if !defined(FF_SCALAR_TARGET)
-static inline bool has_backslash(const uint8_t *at, int64_t length) {
-    uint8_t any = 0;
-    int64_t i = 0;
-    for (; i + 64 <= length && !any; i += 64) {
-        for (int lane = 0; lane < 64; lane++) {
-            any |= at[i + lane] == '\\';
-        }
-    }
-    for (; i < length; i++) {
-        any |= at[i] == '\\';
-    }
-    return any;
-}
-
-#define DEFINE_JSON_PREFILTER(NAME, OFFSET, SCAN)                                                                      \
-    static uint64_t NAME(const ff_view *view, int64_t first, int num_rows, ff_bytes needle, const ff_anchors *anchors, \
-                         uint64_t candidates) {                                                                        \
-        const OFFSET *offsets = (const OFFSET *)view->values + view->offset + first;                                   \
-        const uint8_t *data = view->data;                                                                              \
-        if (data == NULL || !ascends_##OFFSET(offsets, num_rows)) {                                                    \
-            return candidates; /* whoever reads them meets the fault */                                                \
-        }                                                                                                              \
-        const uint8_t *end = data + ((const OFFSET *)view->values)[view->offset + view->length];                       \
-        int gave_up = 0;                                                                                               \
-        bool high = false;                                                                                             \
-        uint64_t found = SCAN(data, end, offsets, num_rows, needle, anchors, false, candidates, &gave_up, &high);      \
-        if (gave_up < num_rows) {                                                                                      \
-            found |= ~UINT64_C(0) << gave_up;                                                                          \
-        }                                                                                                              \
-        if (has_backslash(data + offsets[0], (int64_t)offsets[num_rows] - (int64_t)offsets[0])) {                      \
-            for (uint64_t left = candidates & ~found; left != 0; left &= left - 1) {                                   \
-                int row = ff_first_bit(left);                                                                          \
-                bool has = has_backslash(data + offsets[row], (int64_t)offsets[row + 1] - (int64_t)offsets[row]);      \
-                found |= (uint64_t)has << row;                                                                         \
-            }                                                                                                          \
-        }                                                                                                              \
-        return found & candidates;                                                                                     \
-    }
-
-DEFINE_JSON_PREFILTER(json_prefilter, int32_t, scan_strings)
-DEFINE_JSON_PREFILTER(large_json_prefilter, int64_t, scan_large_strings)
-#endif
-
 const ff_target FF_TARGET_TABLE = {
     .name = FF_TARGET_NAME,
     .numbers =
@@ -91,12 +47,10 @@ const ff_target FF_TARGET_TABLE = {
         },
     .string_equals = string_equals,
     .large_string_equals = large_string_equals,
-#if !defined(FF_SCALAR_TARGET) /* where a search byte by byte costs more than the parse it may spare */
-    .json_prefilter = json_prefilter,
-    .large_json_prefilter = large_json_prefilter,
-#endif
-    .json_scan = JSON_SCAN,
-    .json_scan_trusted = JSON_SCAN_TRUSTED,
+    .json_holding = JSON_HOLDING,
+    .json_check = JSON_CHECK,
+    .json_marks = JSON_MARKS,
+    .json_member = JSON_MEMBER,
     .string_find = string_find,
     .large_string_find = large_string_find,
     .map_entries =

@@ -386,7 +386,7 @@ bool ff_test_prepare(ff_test *test) {
         constant->anchors = ff_anchors_of(constant->text, test->opcode == FF_OP_CONTAINS_IGNORE_CASE);
     }
     if (constant->needle.length > 0) {
-        test->needle_anchors = ff_anchors_of(constant->needle, false);
+        test->needle = ff_json_needle_of(constant->needle);
     }
     if (test->group < 0 && !ff_interval_table_new(constant)) {
         return false;
@@ -405,11 +405,8 @@ bool ff_test_bind(ff_test *test) {
     test->matches = never;
     if (test->group >= 0) {
         test->kernel = ff_kernel_json;
-        if (test->constant.needle.length > 0 && test->source->direct) {
-            test->prefilter = test->source->type->id == FF_TYPE_STRING         ? ff_target_in_use->json_prefilter
-                              : test->source->type->id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_json_prefilter
-                                                                               : NULL;
-        }
+        test->holding = test->constant.needle.length > 0 ? ff_target_in_use->json_holding : NULL;
+        test->member = ff_target_in_use->json_member;
         return true;
     }
     if (test->source->column < 0) {
@@ -449,8 +446,13 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
     run->group_runs = calloc((size_t)num_groups + 1, sizeof(ff_group_run));
     bool good = run->candidates && run->nulls && run->needles && run->verdicts && run->group_runs;
     for (int32_t group = 0; group < num_groups && good; group++) {
-        run->group_runs[group].extracted = calloc(num_words, 8);
-        good = run->group_runs[group].extracted != NULL;
+        ff_group_run *own = &run->group_runs[group];
+        own->extracted = calloc(3 * num_words, 8);
+        good = own->extracted != NULL;
+        if (good) {
+            own->checked = own->extracted + num_words;
+            own->malformed = own->checked + num_words;
+        }
     }
     return good;
 }
@@ -475,6 +477,7 @@ void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests) {
 
 void ff_run_next_morsel(ff_run *run, int32_t num_groups) {
     for (int32_t group = 0; group < num_groups; group++) {
-        memset(run->group_runs[group].extracted, 0, 8 * (size_t)ff_num_words(run->morsel_rows));
+        /* The other row sets are behind this one. */
+        memset(run->group_runs[group].extracted, 0, 3 * 8 * (size_t)ff_num_words(run->morsel_rows));
     }
 }
