@@ -52,10 +52,9 @@ def ray_engine(num_workers: int, folder: pathlib.Path) -> Iterator[Callable[[], 
     )
     ray.data.DataContext.get_current().enable_progress_bars = False
     flt = fastfilter.compile(SEED_FILTER)
-    paths = sorted(map(str, folder.glob("*.parquet")))
 
     def count() -> int:
-        dataset = ray.data.read_parquet(paths, override_num_blocks=NUM_FILES)
+        dataset = ray.data.read_parquet(str(folder), override_num_blocks=NUM_FILES)
         return int(filter_dataset(dataset, flt, columns=["id"]).count())
 
     yield count

@@ -16,6 +16,8 @@ import fastfilter
 from fastfilter.integrations import worker
 from fastfilter.integrations.dask import filter_dataframe
 
+pytestmark = pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
+
 
 def pandas_frame(table: pa.Table) -> Any:
     """The table as pandas, every column as Arrow keeps it."""
