@@ -5,9 +5,9 @@
 
 #include "fastfilter/tests.h"
 
-/* Sets `destination` to the candidates whose entry number has the verdict 1; the others, and the one behind the last
- * entry, are 0. False, with the destination unspecified, if a candidate's number is not below `num_entries`. */
-typedef bool ff_map_entries(const void *entries, int64_t num_rows, int64_t num_entries, const uint8_t *verdicts,
+/* Sets `destination` to the candidates whose entry number passes. False, with the destination unspecified, if a
+ * candidate's number is not below `num_entries`. */
+typedef bool ff_map_entries(const void *entries, int64_t num_rows, int64_t num_entries, const ff_verdicts *verdicts,
                             const uint64_t *candidates, uint64_t *destination);
 
 typedef struct {

@@ -30,6 +30,21 @@ typedef struct {
     int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
 } ff_instant_interval;
 
+/* Many intervals of numbers. A number's position is a double, and its bucket of positions mostly decides whether an interval
+ * holds it. Positions and buckets ascend with the numbers, whatever is rounded on the way. */
+#define FF_NUM_BUCKETS 1024
+enum {
+    FF_BUCKET_OUTSIDE, /* meets no interval */
+    FF_BUCKET_INSIDE,  /* lies in one */
+    FF_BUCKET_AT_BOUND, /* meets one, its entry, but may hold other numbers */
+    FF_BUCKET_CROWDED, /* meets several */
+};
+typedef struct {
+    double base, scale;
+    uint16_t *entries; /* numbers of intervals by bucket; NULL: there is no table */
+    uint8_t *verdicts; /* FF_BUCKET_… by bucket; behind the entries */
+} ff_interval_table;
+
 /* A set of strings, by hash: the first and the last eight bytes and the length tell strings of up to 16 bytes apart. */
 typedef struct {
     uint64_t head, tail;
@@ -70,6 +85,7 @@ typedef struct {
     const ff_int64_interval *int64s;
     const ff_uint64_interval *uint64s;
     const ff_double_interval *doubles;
+    ff_interval_table table; /* of many int64s, uint64s or doubles, where only one of them is filled */
     const ff_wide_interval *wides;
     const ff_instant_interval *instants; /* for strings that spell one */
     const ff_bytes *strings;             /* by length, then by bytes */
@@ -172,6 +188,10 @@ typedef struct {
     int32_t pause, next_pause;
 } ff_needle_run;
 
+/* Builds the table of a constant whose numbers are compared in one form. False if there is no memory. */
+bool ff_interval_table_new(ff_constant *constant);
+void ff_interval_table_free(ff_interval_table *table);
+
 /* What one call of run owns: nothing in it is shared. */
 typedef struct {
     uint64_t *extracted;   /* the morsel's rows whose slots are in `values` */
@@ -181,7 +201,7 @@ typedef struct {
 /* A test's verdicts on the entries of its dictionary. */
 #define FF_MOST_RUNS 4
 typedef struct {
-    uint8_t *flags;   /* one an entry, and 0 behind the last; NULL until asked */
+    uint8_t *flags;   /* one an entry; NULL until asked */
     int32_t num_runs; /* of entries that pass; -1: more than FF_MOST_RUNS */
     ff_int64_interval runs[FF_MOST_RUNS];
 } ff_verdicts;
