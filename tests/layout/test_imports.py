@@ -109,7 +109,10 @@ OTHERS = {
     "corpus": {"pyarrow", "numpy"},
     "cli": {"pyarrow", "typer", "rich", "click"},
     "terminal": {"pyarrow", "rich"},
-    "integrations": {"pyarrow", "numpy", "ray", "pyspark", "dask", "polars", "pandas"},
+    "integrations.dask": {"pyarrow", "dask", "pandas"},
+    "integrations.ray": {"pyarrow", "ray"},
+    "integrations.spark": {"pyarrow", "pyspark"},
+    "integrations.worker": {"pyarrow"},
 }
 """The other libraries that a room may import; of several entries the longest counts. All else imports none."""
 
