@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,10 @@ from fastfilter.bytecode.verifier import verify
 from fastfilter.compiler import dialects
 from fastfilter.compiler.codegen import generate
 from fastfilter.compiler.content import content_key
-from fastfilter.compiler.decompile import decompile
 from fastfilter.compiler.expr import Expression
 from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
+from fastfilter.pushdown import PushdownMethods
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
@@ -26,9 +26,6 @@ from fastfilter.runtime.inputs import Input, open_input
 from fastfilter.runtime.records import RecordMatcher, record_matcher
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
-
-if TYPE_CHECKING:
-    from fastfilter.pushdown import ArrowPushdown, SqlPushdown
 
 __all__ = ["Filter", "compile"]
 
@@ -121,7 +118,7 @@ def _bind_options(
     return BindOptions(renamed, metadata, missing_fields, on_invalid_json, json)  # type: ignore[arg-type]
 
 
-class Filter:
+class Filter(PushdownMethods):
     """A compiled filter, to be applied to any data that has its fields.
 
     Made by :func:`compile`, or by :meth:`from_program` from a program that came from elsewhere. A filter may be used by
@@ -358,90 +355,6 @@ class Filter:
             binding = bind(self.program, schema, self._options)
             kernels = self._machine(schema).kernels
         return explaining.explain(self.program, self._expression, self._rules, binding, kernels)
-
-    # -- asking the store that holds the rows ------------------------------------------------------------------------
-
-    def pushdown(self, schema: pa.Schema) -> ArrowPushdown[Filter]:
-        """What a scan of ``pyarrow.dataset`` can be asked, and the filter for the rows that it gives.
-
-        Args:
-            schema: the dataset's.
-
-        Returns:
-            ``expression``, which is true on every row that matches, and may be on others (None if nothing can be
-            asked); ``residual``, which decides among those rows (None if there are no others); ``exact``, whether there
-            are none. See docs/pushdown.md.
-
-        Raises:
-            BindError: the filter does not fit the schema.
-            ValueError: the filter was made from a program that :func:`compile` does not make.
-
-        Example:
-            >>> import fastfilter, pyarrow as pa
-            >>> flt = fastfilter.compile({"field": "importance", "operator": "gte", "value": 0.7})
-            >>> flt.pushdown(pa.schema({"importance": pa.float32()})).expression
-            <pyarrow.compute.Expression ((importance >= 0.7) and is_finite(importance))>
-        """
-        from fastfilter.pushdown import ArrowPushdown, for_arrow
-
-        _check_schema(schema)
-        expression, residual = for_arrow(self.program, self._known_expression(), schema, self._options)
-        return ArrowPushdown(expression, self._residual(residual))
-
-    def sql(
-        self,
-        dialect: Literal["duckdb", "postgres"],
-        schema: pa.Schema | None = None,
-        placeholders: Literal["?", "$1", "%s"] | None = None,
-        table: str | None = None,
-    ) -> SqlPushdown[Filter]:
-        """The condition of a query for the rows that match, and the filter for the rows that it gives.
-
-        Args:
-            dialect: the database's.
-            schema: types of the table's columns, as they are in Arrow; ``arrow.json`` stands for ``jsonb``. For
-                ``"postgres"`` it may be None: built-in fields then have the types that are natural for them, and the
-                metadata are ``jsonb``.
-            placeholders: how the driver wants them; None is ``"%s"`` for PostgreSQL and ``"?"`` for DuckDB.
-            table: the table's name or alias, if its columns need it.
-
-        Returns:
-            ``text``, a condition that is true on every row that matches, and may be on others; ``parameters``, the
-            values of its placeholders; ``residual``, which decides among those rows (None if there are no others);
-            ``exact``, whether there are none. See docs/pushdown.md.
-
-        Raises:
-            BindError: the filter does not fit the schema.
-            ValueError: an argument is not one of those allowed, or the filter was made from a program that
-                :func:`compile` does not make.
-
-        Example:
-            >>> import fastfilter
-            >>> asked = fastfilter.compile({"metadata": {"tier": "gold"}}).sql("postgres")
-            >>> asked.text, asked.parameters, asked.exact
-            ('(("metadata" ->> CAST(%s AS text)) = CAST(%s AS text))', ['tier', 'gold'], True)
-        """
-        from fastfilter.pushdown import SqlPushdown, for_sql
-
-        if schema is not None:
-            _check_schema(schema)
-        text, parameters, residual = for_sql(
-            self.program, self._known_expression(), dialect, schema, self._options, placeholders, table
-        )
-        return SqlPushdown(text, parameters, self._residual(residual))
-
-    def _known_expression(self) -> Expression:
-        expression = decompile(self.program) if self._expression is None else self._expression
-        if expression is None:
-            raise ValueError("this filter was made from a program that fastfilter.compile() does not make")
-        return expression
-
-    def _residual(self, expression: Expression | None) -> Filter | None:
-        if expression is None:
-            return None
-        if expression is self._expression:
-            return self
-        return Filter(generate(expression, expression), self._options, dialect=self._dialect, expression=expression)
 
     # -- inner workings ----------------------------------------------------------------------------------------------
 

@@ -8,22 +8,20 @@ nothing is left the store decides alone. :meth:`fastfilter.Filter.pushdown` is f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fastfilter.bytecode.program import Program
+from fastfilter.compiler.codegen import generate
+from fastfilter.compiler.decompile import decompile
 from fastfilter.compiler.expr import Expression
-from fastfilter.compiler.pushdown import Split, Store
-from fastfilter.pushdown.arrow import ArrowStore
-from fastfilter.pushdown.duckdb import DuckdbStore
-from fastfilter.pushdown.postgres import PostgresStore, conventional_schema
-from fastfilter.pushdown.sql import PLACEHOLDERS, Placeholders, write
-from fastfilter.runtime.arrow_types import is_json, value_type
-from fastfilter.runtime.binder import BindOptions, bind
+from fastfilter.runtime.binder import BindOptions
 
-__all__ = ["ArrowPushdown", "SqlPushdown", "for_arrow", "for_sql"]
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+__all__ = ["ArrowPushdown", "PushdownMethods", "SqlPushdown"]
 
 Residual = TypeVar("Residual")
 
@@ -67,78 +65,104 @@ class SqlPushdown(Generic[Residual]):
         return self.residual is None
 
 
-def for_arrow(
-    program: Program, expression: Expression, schema: pa.Schema, options: BindOptions
-) -> tuple[pc.Expression | None, Expression | None]:
-    """What a dataset's scan is asked, and what is left.
+class PushdownMethods:
+    """What a filter can ask a store; the renderers are imported when they are first needed."""
 
-    Raises:
-        BindError: the filter does not fit the schema.
-    """
-    asked = _split(program, expression, ArrowStore(schema, options), schema, options, pushes_json=False)
-    if isinstance(asked.condition, bool):
-        return (None if asked.condition else pc.scalar(False)), asked.residual
-    return asked.condition, asked.residual
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _program: Program
+        _options: BindOptions
+        _expression: Expression | None
+        _dialect: str | None
+
+        def __init__(
+            self, program: Program, options: BindOptions, *, dialect: str | None, expression: Expression | None
+        ) -> None: ...
+
+    def pushdown(self, schema: pa.Schema) -> ArrowPushdown[Self]:
+        """What a scan of ``pyarrow.dataset`` can be asked, and the filter for the rows that it gives.
+
+        Args:
+            schema: the dataset's.
+
+        Returns:
+            ``expression``, which is true on every row that matches, and may be on others (None if nothing can be
+            asked); ``residual``, which decides among those rows (None if there are no others); ``exact``, whether there
+            are none. See docs/pushdown.md.
+
+        Raises:
+            BindError: the filter does not fit the schema.
+            ValueError: the filter was made from a program that :func:`compile` does not make.
+
+        Example:
+            >>> import fastfilter, pyarrow as pa
+            >>> flt = fastfilter.compile({"field": "importance", "operator": "gte", "value": 0.5})
+            >>> flt.pushdown(pa.schema({"importance": pa.float32()})).expression
+            <pyarrow.compute.Expression ((importance >= 0.5) and is_finite(importance))>
+        """
+        from fastfilter.pushdown.plan import for_arrow
+
+        _check(schema)
+        expression, residual = for_arrow(self._program, self._known_expression(), schema, self._options)
+        return ArrowPushdown(expression, self._residual(residual))
+
+    def sql(
+        self,
+        dialect: Literal["duckdb", "postgres"],
+        schema: pa.Schema | None = None,
+        placeholders: Literal["?", "$1", "%s"] | None = None,
+        table: str | None = None,
+    ) -> SqlPushdown[Self]:
+        """The condition of a query for the rows that match, and the filter for the rows that it gives.
+
+        Args:
+            dialect: the database's.
+            schema: types of the table's columns, as they are in Arrow; ``arrow.json`` stands for ``jsonb``. For
+                ``"postgres"`` it may be None: built-in fields then have the types that are natural for them, and the
+                metadata are ``jsonb``.
+            placeholders: how the driver wants them; None is ``"%s"`` for PostgreSQL and ``"?"`` for DuckDB.
+            table: the table's name or alias, if its columns need it.
+
+        Returns:
+            ``text``, a condition that is true on every row that matches, and may be on others; ``parameters``, the
+            values of its placeholders; ``residual``, which decides among those rows (None if there are no others);
+            ``exact``, whether there are none. See docs/pushdown.md.
+
+        Raises:
+            BindError: the filter does not fit the schema.
+            ValueError: an argument is not one of those allowed, or the filter was made from a program that
+                :func:`compile` does not make.
+
+        Example:
+            >>> import fastfilter
+            >>> asked = fastfilter.compile({"metadata": {"tier": "gold"}}).sql("postgres")
+            >>> asked.text, asked.parameters, asked.exact
+            ('(("metadata" ->> CAST(%s AS text)) = CAST(%s AS text))', ['tier', 'gold'], True)
+        """
+        from fastfilter.pushdown.plan import for_sql
+
+        if schema is not None:
+            _check(schema)
+        text, parameters, residual = for_sql(
+            self._program, self._known_expression(), dialect, schema, self._options, placeholders, table
+        )
+        return SqlPushdown(text, parameters, self._residual(residual))
+
+    def _known_expression(self) -> Expression:
+        expression = decompile(self._program) if self._expression is None else self._expression
+        if expression is None:
+            raise ValueError("this filter was made from a program that fastfilter.compile() does not make")
+        return expression
+
+    def _residual(self, expression: Expression | None) -> Self | None:
+        if expression is None:
+            return None
+        if expression is self._expression:
+            return self
+        return type(self)(generate(expression, expression), self._options, dialect=self._dialect, expression=expression)
 
 
-def for_sql(
-    program: Program,
-    expression: Expression,
-    dialect: Literal["duckdb", "postgres"],
-    schema: pa.Schema | None,
-    options: BindOptions,
-    placeholders: Placeholders | None,
-    table: str | None,
-) -> tuple[str, list[Any], Expression | None]:
-    """What a database is asked, with the parameters, and what is left.
-
-    Raises:
-        BindError: the filter does not fit the schema.
-        ValueError: an argument is not one of those allowed.
-    """
-    if placeholders is not None and placeholders not in PLACEHOLDERS:
-        allowed = ", ".join(map(repr, PLACEHOLDERS))
-        raise ValueError(f"placeholders must be one of {allowed}, or None, not {placeholders!r}")
-    if table is not None and (not isinstance(table, str) or not table or "\0" in table):
-        raise ValueError(f"table must be the name or alias of a table, or None, not {table!r}")
-    if dialect == "postgres":
-        schema = conventional_schema(options) if schema is None else schema
-        store: DuckdbStore | PostgresStore = PostgresStore(schema, options, table)
-    elif dialect == "duckdb":
-        if schema is None:
-            raise ValueError("dialect 'duckdb' needs the schema: whether metadata are text, a struct or a map differs")
-        store = DuckdbStore(schema, options, table)
-    else:
-        raise ValueError(f"dialect must be 'duckdb' or 'postgres', not {dialect!r}")
-    asked = _split(program, expression, store, schema, options, pushes_json=dialect == "postgres")
-    if isinstance(asked.condition, bool):
-        return ("TRUE" if asked.condition else "FALSE"), [], asked.residual
-    text, parameters = write(asked.condition, placeholders or ("%s" if dialect == "postgres" else "?"))
-    return text, parameters, asked.residual
-
-
-Condition = TypeVar("Condition")
-
-
-def _split(
-    program: Program,
-    expression: Expression,
-    store: Store[Condition],
-    schema: pa.Schema,
-    options: BindOptions,
-    pushes_json: bool,
-) -> Split[Condition]:
-    """Divides an expression between a store and what comes after.
-
-    Args:
-        program: the filter's, which names also the fields that the expression has lost to the optimizer.
-        pushes_json: whether ``arrow.json`` stands for a type in which every value is well-formed.
-    """
-    binding = bind(program, schema, options)
-    if binding.strict_json:
-        for source in binding.sources:
-            well_formed = source.column is not None and is_json(value_type(schema.field(source.column).type))
-            if source.json and not (pushes_json and well_formed):
-                # A row that the store keeps back could not be found to be unreadable.
-                return Split(True, expression)
-    return store.split(expression)
+def _check(schema: object) -> None:
+    if not isinstance(schema, pa.Schema):
+        raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")

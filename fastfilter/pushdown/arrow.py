@@ -59,7 +59,7 @@ class ArrowStore(Store[pc.Expression]):
         bound = bind_leaf(leaf, self._schema, self._options)
         if bound.column is None:
             return Bounds.exactly(False)
-        if not self._filters:
+        if not self._filters or _has_extension(bound.column_type):
             return Bounds(True, False)
         place = bound.struct_children()
         if place is None or bound.type is None:
@@ -168,3 +168,12 @@ def _is_selectable(type: pa.DataType) -> bool:
     if pat.is_string_view(type) or pat.is_binary_view(type) or pat.is_run_end_encoded(type):
         return False
     return all(_is_selectable(type.field(child).type) for child in range(type.num_fields))
+
+
+def _has_extension(type: pa.DataType) -> bool:
+    """Whether there is an extension type in a type: pyarrow cannot compare its statistics, and a scan would stop."""
+    if isinstance(type, pa.BaseExtensionType):
+        return True
+    if pat.is_dictionary(type):
+        return _has_extension(type.value_type)
+    return any(_has_extension(type.field(child).type) for child in range(type.num_fields))
