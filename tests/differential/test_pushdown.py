@@ -1,4 +1,4 @@
-"""Random filters pushed into pyarrow.dataset and DuckDB: every matching row comes back, the residual leaves no other."""
+"""Random filters pushed into pyarrow.dataset and DuckDB: each matching row comes back, the residual leaves no other."""
 
 from __future__ import annotations
 
