@@ -93,7 +93,9 @@ class _Reader:
         node = self._part(source, destination, free)
         while True:
             jump = self._next()
-            if jump.opcode is not Opcode.JUMP_IF_NONE or jump.source != destination or jump.argument == end:
+            if self._position == end or jump.argument == end:
+                return node
+            if jump.opcode is not Opcode.JUMP_IF_NONE or jump.source != destination:
                 return node
             children = [node]
             while self._position < jump.argument:

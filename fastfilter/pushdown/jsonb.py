@@ -100,7 +100,14 @@ class _Value:
             if items:
                 contained = spell("({} @> ANY(CAST(CAST({} AS text[]) AS jsonb[])))", self.value, Parameter(items))
                 parts.append(Bounds.exactly(self._store.conjunction([self._is("array"), contained])))
-            if scalars.numbers or scalars.instants:
+            if scalars.numbers:
+                points = Intervals(tuple(point(number) for number in scalars.numbers))
+                parts.append(
+                    Bounds.exactly(
+                        _some_element(self.value, "element", _number_in(self._store, spell("element"), points))
+                    )
+                )
+            if scalars.instants:
                 parts.append(Bounds(self._is("array"), False))
         return self._store.any_of(parts)
 
@@ -231,22 +238,23 @@ def _contained(store: SqlStore, value: Sql, wanted: Any, depth: int = 1) -> Sql 
                 parts.append(_contained(store, member, item, depth + 1))
     else:
         parts.append(spell("({} @> {})", value, _jsonb([item for item in wanted if not _has_number(item)])))
-        array = spell("(CASE WHEN jsonb_typeof({}) = 'array' THEN {} ELSE '[]' END)", value, value)
         for item in wanted:
             if _has_number(item):
                 name = f"element_{depth}"
                 inner = _contained(store, spell(name), item, depth + 1)
                 if inner is None:
                     return None
-                parts.append(
-                    spell(
-                        f"EXISTS (SELECT FROM jsonb_array_elements({{}}) AS elements ({name}) WHERE {{}})", array, inner
-                    )
-                )
+                parts.append(_some_element(value, name, inner))
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
     return store.conjunction(known) if len(known) > 1 else known[0]
+
+
+def _some_element(value: Sql, name: str, condition: Sql) -> Sql:
+    """That a jsonb is an array with an element of which, under a name, a condition holds."""
+    array = spell("(CASE WHEN jsonb_typeof({}) = 'array' THEN {} ELSE '[]' END)", value, value)
+    return spell(f"EXISTS (SELECT FROM jsonb_array_elements({{}}) AS elements ({name}) WHERE {{}})", array, condition)
 
 
 def _has_number(value: Any) -> bool:

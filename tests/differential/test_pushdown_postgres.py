@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import datetime
 import json
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -86,14 +87,14 @@ def test_random_filters_of_anansi(connection: Any, counted: Callable[[str, int],
     """The server and the virtual machine agree on any metadata that jsonb holds."""
     tally: collections.Counter[str] = collections.Counter()
 
-    @settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
+    @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
     @given(st.data())
     def run(data: st.DataObject) -> None:
         records = data.draw(strategies.json_records())
-        random = data.draw(st.randoms(use_true_random=False))
-        table = fill(connection, [strategies.spell(record["metadata"], random) for record in records])
+        generator = data.draw(st.randoms(use_true_random=False))
+        table = fill(connection, [strategies.spell(record["metadata"], generator) for record in records])
         words = strategies.vocabulary_of(records, [])
-        for _ in range(4):
+        for _ in range(8):
             filter = data.draw(strategies.anansi_filters(words))
             ask_chunks(connection, fastfilter.compile(filter, dialect="anansi", limits={"max_depth": 20}), table)
             tally["filters of Anansi"] += 1
@@ -141,13 +142,13 @@ def test_numbers_of_very_many_digits(operator: str | None, connection: Any) -> N
 # FishMem: a superset, and the residual
 
 
-def fill_memories(connection: Any, records: list[dict[str, Any]], random: Any) -> pa.Table:
+def fill_memories(connection: Any, records: list[dict[str, Any]], generator: random.Random) -> pa.Table:
     """Puts memories into the table, and gives them as the server gives them back."""
     connection.execute("TRUNCATE memories")
     names = [*COLUMNS]
     insert = f"INSERT INTO memories VALUES ({', '.join(['%s'] * (len(names) + 1))})"
     for row, record in enumerate(records):
-        values = [_sql_value(name, record.get(name), random) for name in names]
+        values = [_sql_value(name, record.get(name), generator) for name in names]
         try:
             connection.execute(insert, [row, *values])
         except (psycopg.DataError, psycopg.OperationalError, UnicodeEncodeError):
@@ -163,9 +164,9 @@ def fill_memories(connection: Any, records: list[dict[str, Any]], random: Any) -
     return pa.table(arrays)
 
 
-def _sql_value(name: str, value: Any, random: Any) -> Any:
+def _sql_value(name: str, value: Any, generator: random.Random) -> Any:
     if name == "metadata":
-        return None if value is None and random.random() < 0.5 else strategies.spell(value, random)
+        return None if value is None and generator.random() < 0.5 else strategies.spell(value, generator)
     if isinstance(value, Instant):
         microseconds = value.nanoseconds // 1000
         if not -62_000_000_000_000_000 < microseconds < 253_000_000_000_000_000:
@@ -182,13 +183,13 @@ SCHEMA = pa.schema({name: type for name, (_, type) in COLUMNS.items()})
 def test_random_filters_of_memories(kind: str, connection: Any, counted: Callable[[str, int], None]) -> None:
     tally: collections.Counter[str] = collections.Counter()
 
-    @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
+    @settings(max_examples=settings.default.max_examples // 5)  # type: ignore[union-attr]
     @given(st.data())
     def run(data: st.DataObject) -> None:
         records = data.draw(strategies.json_records())
         table = fill_memories(connection, records, data.draw(st.randoms(use_true_random=False)))
         words = strategies.vocabulary_of(records, [name for name in COLUMNS if name != "metadata"])
-        for _ in range(5):
+        for _ in range(8):
             if kind == "filters":
                 expression = running.expression_of(*data.draw(strategies.filters(words)))
             else:
@@ -213,7 +214,7 @@ def test_random_filters_of_memories(kind: str, connection: Any, counted: Callabl
 
 def test_the_conventional_table_needs_no_schema(connection: Any) -> None:
     record = {"id": "mem_1", "importance": 0.75, "created_at": Instant(10**18), "metadata": {"channel": "support"}}
-    table = fill_memories(connection, [record, {"id": "mem_2", "metadata": {}}], None)
+    table = fill_memories(connection, [record, {"id": "mem_2", "metadata": {}}], random.Random(0))
     flt = fastfilter.compile(
         {
             "and": [
