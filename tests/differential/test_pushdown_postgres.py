@@ -22,6 +22,8 @@ from fastfilter.values import Instant
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg, PostgreSQL's driver, is not installed")
 
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 COLUMNS = {
     "id": ("text", pa.string()),
     "content": ("text", pa.string()),
