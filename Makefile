@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard src/*.py src/*.pyx src/*.pxd src/generated/* src/include/fastfilter/* src/kernels/* src/json/*)
+NATIVE := $(wildcard src/*.py src/*.pyx src/*.pxd src/*.pxi src/generated/* src/include/fastfilter/* src/kernels/* src/json/*)
 
 .PHONY: help demo test lint tests bench bench-quick bench-seed instructions memory generate clean
 
@@ -39,7 +39,7 @@ lint: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict fastfilter
-	PATH="$(abspath $(BIN)):$$PATH" cython-lint src/*.pyx  # it looks for pycodestyle there
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint src/*.pyx src/*.pxi  # it looks for pycodestyle there
 	$(BIN)/python -m fastfilter.bytecode.reference --check
 
 tests: $(VENV)/tools

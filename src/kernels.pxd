@@ -5,10 +5,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 cdef extern from "fastfilter/arrow.h" nogil:
     struct ArrowSchema:
-        pass
+        const char *metadata
+        int64_t n_children
+        ArrowSchema **children
+        ArrowSchema *dictionary
 
     struct ArrowArray:
         int64_t length
+        int64_t n_buffers
+        const void **buffers
+        ArrowArray **children
+        void (*release)(ArrowArray *) noexcept nogil
+        void *private_data
 
     ctypedef struct ff_bytes:
         const uint8_t *data
