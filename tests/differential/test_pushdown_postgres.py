@@ -89,7 +89,7 @@ def test_random_filters_of_anansi(connection: Any, counted: Callable[[str, int],
     """The server and the virtual machine agree on any metadata that jsonb holds."""
     tally: collections.Counter[str] = collections.Counter()
 
-    @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
+    @settings(max_examples=settings.default.max_examples // 8)  # type: ignore[union-attr]
     @given(st.data())
     def run(data: st.DataObject) -> None:
         records = data.draw(strategies.json_records())
@@ -185,7 +185,7 @@ SCHEMA = pa.schema({name: type for name, (_, type) in COLUMNS.items()})
 def test_random_filters_of_memories(kind: str, connection: Any, counted: Callable[[str, int], None]) -> None:
     tally: collections.Counter[str] = collections.Counter()
 
-    @settings(max_examples=settings.default.max_examples // 5)  # type: ignore[union-attr]
+    @settings(max_examples=settings.default.max_examples // 8)  # type: ignore[union-attr]
     @given(st.data())
     def run(data: st.DataObject) -> None:
         records = data.draw(strategies.json_records())
