@@ -50,7 +50,7 @@ class BuildExtension(build_ext):
 
 
 def extension(name: str, c_sources: list[str]) -> Extension:
-    headers = glob("src/include/fastfilter/*.h") + glob("src/generated/*.h") + glob("src/json/*.h")
+    headers = glob("src/**/*.h", recursive=True)
     return Extension(
         f"fastfilter.{name}",
         sources=[f"src/{name}.pyx", *sorted(c_sources)],

@@ -433,10 +433,34 @@ cdef class BoundProgram:
             number += 1
         if num_words == 0 or self.instructions[num_words - 1].opcode != FF_OP_RETURN:
             raise ValueError("the program does not end with RETURN")
+        if self.is_conjunction(num_words):
+            for number in range(self.num_tests):
+                if self.tests[number].group >= 0:
+                    self.groups[self.tests[number].group].checked_last = True
         self.num_instructions = num_words
         if _adapts:
             self.find_chains()
         return 0
+
+    cdef bint is_conjunction(self, int32_t num_words) noexcept:
+        """Whether a row matches just if all tests are true of it: each narrows the rows that the one before left."""
+        cdef int32_t number
+        cdef Instruction *own
+        cdef int own_register = 0
+        for number in range(num_words):
+            own = &self.instructions[number]
+            if own.source != own_register:
+                return False
+            if own.opcode == FF_OP_JUMP_IF_NONE:
+                if own_register == 0 or own.argument != num_words - 1:
+                    return False
+            elif own.opcode >= FF_OP_EXISTS:
+                if own.destination == 0 or own_register not in (0, own.destination):
+                    return False
+                own_register = own.destination
+            elif own.opcode != FF_OP_RETURN or number != num_words - 1:
+                return False
+        return True
 
     cdef int find_chains(self) except -1:
         cdef int32_t first = 0, last
@@ -732,7 +756,7 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
     cdef int64_t morsel_rows = evaluation.morsel_rows
     cdef int64_t first = start
     cdef int64_t num_rows
-    cdef const uint64_t *answer
+    cdef uint64_t *answer
     if evaluation.instructions != NULL:
         instructions = evaluation.instructions
     while first < stop:
@@ -745,14 +769,16 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
         if evaluation.instructions != NULL:
             adapt(program, evaluation)
         answer = run_words(instructions, batch, first, num_rows, evaluation.registers, ff_num_words(morsel_rows), run)
+        if run.fault.status == FF_OK:
+            ff_groups_check_last(program.num_groups, batch, first, num_rows, answer, run)
         if run.fault.status != FF_OK:
             return
         ff_store_bits(out, first, answer, num_rows)
         first += num_rows
 
 
-cdef const uint64_t *run_words(const Instruction *instructions, const ff_batch *batch, int64_t first, int64_t num_rows,
-                               uint64_t *registers, int64_t stride, ff_run *run) noexcept nogil:
+cdef uint64_t *run_words(const Instruction *instructions, const ff_batch *batch, int64_t first, int64_t num_rows,
+                         uint64_t *registers, int64_t stride, ff_run *run) noexcept nogil:
     """Runs the program on one morsel: the rows that match. Register r begins at word ``r * stride``."""
     cdef int64_t num_words = ff_num_words(num_rows)
     cdef int64_t at
