@@ -50,12 +50,12 @@ class BuildExtension(build_ext):
 
 
 def extension(name: str, c_sources: list[str]) -> Extension:
-    headers = glob("src/include/fastfilter/*.h") + glob("src/generated/*.h") + glob("src/json/*.h")
+    headers = glob("src/**/*.h", recursive=True)
     return Extension(
         f"fastfilter.{name}",
         sources=[f"src/{name}.pyx", *sorted(c_sources)],
         include_dirs=["src/include", "src"],
-        depends=[*sorted(headers), *sorted(glob("src/**/*.pxd", recursive=True))],
+        depends=[*sorted(headers), *sorted(glob("src/**/*.px[di]", recursive=True))],
         extra_compile_args=[] if sys.platform == "win32" else ["-std=c11", "-O3", "-Wall", "-Wextra"],
     )
 

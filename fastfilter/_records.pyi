@@ -3,31 +3,31 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fastfilter.runtime.vm.lowering import Lowered
+from fastfilter.runtime.records import NativeTest
 
 class RecordProgram:
     """A program that runs on records. Immutable; threads that hold the interpreter's lock share it.
 
     Args:
-        words: the program's machine words.
-        num_registers: how many registers they use.
+        first: the number of the step with which the program begins, MATCHES or DIFFERS (fastfilter.runtime.steps).
+        steps: for each step the number of its test and of the steps it leads to, which are later ones or the answer.
         metadata: the key of a record under which its metadata are.
         fields: for each field whether it lies in the metadata, and its keys from there or from the record.
-        tests: for each test instruction, in order: its strings, its text (None: none), its constant as it is lowered
-            for JSON values, and the test as a function.
+        tests: the tests.
         evaluate: what evaluates odd records: ``evaluate(records, rows)`` gives a list of bools, or raises.
 
     Raises:
         ValueError: the parts do not fit together.
+        TypeError: a key is no plain str.
     """
 
     def __init__(
         self,
-        words: bytes,
-        num_registers: int,
+        first: int,
+        steps: tuple[tuple[int, int, int], ...],
         metadata: str,
         fields: tuple[tuple[bool, tuple[str, ...]], ...],
-        tests: tuple[tuple[frozenset[str], str | None, Lowered, Callable[[Any], bool]], ...],
+        tests: tuple[NativeTest, ...],
         evaluate: Callable[[Sequence[Mapping[str, Any]], Sequence[int]], list[bool]],
     ) -> None: ...
     def matches(self, record: Mapping[str, Any]) -> bool:

@@ -18,11 +18,12 @@ from fastfilter.compiler.content import content_key
 from fastfilter.compiler.expr import Expression
 from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
+from fastfilter.pushdown import PushdownMethods
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
-from fastfilter.runtime.inputs import Input, open_input
+from fastfilter.runtime.inputs import open_input, select_like
 from fastfilter.runtime.records import RecordMatcher, record_matcher
 from fastfilter.runtime.selection import select_rows
 from fastfilter.runtime.vm import Machine, backend, load_machine
@@ -118,7 +119,7 @@ def _bind_options(
     return BindOptions(renamed, metadata, missing_fields, on_invalid_json, json)  # type: ignore[arg-type]
 
 
-class Filter:
+class Filter(PushdownMethods):
     """A compiled filter, to be applied to any data that has its fields.
 
     Made by :func:`compile`, or by :meth:`from_program` from a program that came from elsewhere. A filter may be used by
@@ -244,8 +245,9 @@ class Filter:
             [True, False, False]
         """
         source = open_input(data)
-        masks = self._masks(source, threads)
-        return masks if source.stream else _joined(masks, source)
+        if isinstance(source, pa.RecordBatchReader):
+            return _masks(self._answers(source, threads))
+        return self._mask(source, threads)
 
     def indices(self, data: Any, threads: int | None = None) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers of the rows that match, from 0, ascending, over all batches. Arguments as of :meth:`mask`.
@@ -256,12 +258,15 @@ class Filter:
             >>> flt.indices({"content": ["l'été", "hiver", "Été"]}).tolist()
             [0, 2]
         """
-        found = []
+        source = open_input(data)
+        if isinstance(source, pa.RecordBatch):
+            return bits_to_indices(self._bits(source, threads))
+        found = [np.empty(0, np.int64)]
         first_row = 0
-        for batch, bits in self._bits(open_input(data), threads):
+        for batch, bits in self._answers(source, threads):
             found.append(bits_to_indices(bits, first_row))
             first_row += batch.num_rows
-        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
+        return np.concatenate(found)
 
     def count(self, data: Any, threads: int | None = None) -> int:
         """How many rows match. Arguments as of :meth:`mask`.
@@ -271,7 +276,10 @@ class Filter:
             >>> fastfilter.compile({"field": "id", "operator": "exists", "value": True}).count({"id": ["a", None]})
             1
         """
-        return sum(count_bits(bits) for _, bits in self._bits(open_input(data), threads))
+        source = open_input(data)
+        if isinstance(source, pa.RecordBatch):
+            return count_bits(self._bits(source, threads))
+        return sum(count_bits(bits) for _, bits in self._answers(source, threads))
 
     def filter(self, data: Any, threads: int | None = None) -> Any:
         """The rows that match. Arguments as of :meth:`mask`.
@@ -287,9 +295,9 @@ class Filter:
             {'id': ['b']}
         """
         source = open_input(data)
-        if not source.stream:
-            return source.select(_joined(self._masks(source, threads), source))
-        answers = self._bits(source, threads)
+        if not isinstance(source, pa.RecordBatchReader):
+            return select_like(data, source, self._mask(source, threads))
+        answers = self._answers(source, threads)
         kept = (select_rows(batch, bits_to_array(bits, batch.num_rows)) for batch, bits in answers)
         return pa.RecordBatchReader.from_batches(source.schema, kept)
 
@@ -378,9 +386,7 @@ class Filter:
         return bind(self.program, schema, self._options)
 
     def bind_record_json(self, column: str, program: Program | None = None) -> Filter:
-        """The same filter for data with each whole record as JSON text in one column, as a JSONL file's lines are.
-
-        Given a program, the same options with that program.
+        """The same filter, or a program under its options, for records that are JSON text in one column, as lines are.
 
         Fields are then found in that text, each with the JSON value it has there. A text that is no JSON object is a
         DataError with the row's number, whatever ``on_invalid_json`` says: it is a broken record.
@@ -394,7 +400,7 @@ class Filter:
 
     def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
         last = self._last
-        if last is not None and last[0] is schema and last[1] == name:
+        if last is not None and (last[0] is schema or last[0].equals(schema)) and last[1] == name:
             return last[2]
         key = (name, _hashable(schema))
         machine = self._machines.get(key)
@@ -403,36 +409,40 @@ class Filter:
             if len(self._machines) >= _CACHED_SCHEMAS:
                 self._machines.clear()
             self._machines[key] = machine
-        self._last = (schema, name, machine)
+        if key[1] is schema:
+            self._last = (schema, name, machine)
         return machine
 
-    def _masks(self, source: Input, threads: int | None) -> Iterator[pa.BooleanArray]:
-        return (bits_to_array(bits, batch.num_rows) for batch, bits in self._bits(source, threads))
+    def _bits(self, batch: pa.RecordBatch, threads: int | None) -> bytearray:
+        """The bits of the matching rows of a batch: the short way of few rows, which is to cost little."""
+        if threads is not None:
+            _check_threads(threads)
+        return executor.evaluate(self._machine(batch.schema), batch, threads)
 
-    def _bits(self, source: Input, threads: int | None) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
-        """Each batch with the bits of its matching rows, as they are asked for; a bad schema speaks at once."""
-        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
-            raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
-        return self._evaluated(self._machine(source.schema), source, threads)
+    def _answers(
+        self, source: pa.Table | pa.RecordBatchReader, threads: int | None
+    ) -> Iterable[tuple[pa.RecordBatch, bytearray]]:
+        """Each batch with the bits of its matching rows; of a stream when asked for, but a bad schema at once."""
+        if threads is not None:
+            _check_threads(threads)
+        machine = self._machine(source.schema)
+        if isinstance(source, pa.RecordBatchReader):
+            return _read(machine, source, threads)
+        batches = source.to_batches()
+        return zip(batches, executor.evaluate_all(machine, batches, threads), strict=True)
 
-    def _evaluated(
-        self, machine: Machine, source: Input, threads: int | None
-    ) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
-        first_row = 0
-        for batch in source.batches:
-            try:
-                bits = executor.evaluate(machine, batch, threads)
-            except DataError as error:
-                raise executor.shifted(error, first_row) from None
-            yield batch, bits
-            first_row += batch.num_rows
+    def _mask(self, source: pa.RecordBatch | pa.Table, threads: int | None) -> pa.BooleanArray | pa.ChunkedArray:
+        """One array for a batch, a chunk for each batch of a table."""
+        if isinstance(source, pa.RecordBatch):
+            return bits_to_array(self._bits(source, threads), source.num_rows)
+        return pa.chunked_array(list(_masks(self._answers(source, threads))), pa.bool_())
 
     def _evaluate(self, data: Any, backend: str = backend, morsel_rows: int = executor.MORSEL_ROWS) -> list[bool]:
         """The answer of a given back end with a given morsel size, for tests: they must not change it."""
-        answer: list[bool] = []
         source = open_input(data)
         machine = self._machine(source.schema, backend)
-        for batch in source.batches:
+        answer: list[bool] = []
+        for batch in (source,) if isinstance(source, pa.RecordBatch) else source.to_batches():
             try:
                 bits = executor.evaluate(machine, batch, 1, morsel_rows)
             except DataError as error:
@@ -455,9 +465,27 @@ def _check_schema(schema: object) -> None:
         raise TypeError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
 
 
-def _joined(masks: Iterator[pa.BooleanArray], source: Input) -> pa.BooleanArray | pa.ChunkedArray:
-    """The mask of data that are no stream: one array for one batch, else a chunk for each batch."""
-    return next(masks) if source.one else pa.chunked_array(list(masks), pa.bool_())
+def _check_threads(threads: object) -> None:
+    if not hasattr(threads, "__index__") or threads < 1:  # type: ignore[operator]
+        raise ValueError(f"threads must be a whole number from 1, or None, not {threads!r}")
+
+
+def _read(
+    machine: Machine, reader: pa.RecordBatchReader, threads: int | None
+) -> Iterator[tuple[pa.RecordBatch, bytearray]]:
+    """Reads nothing ahead, so threads share one batch at a time."""
+    first_row = 0
+    for batch in reader:
+        try:
+            bits = executor.evaluate(machine, batch, threads)
+        except DataError as error:
+            raise executor.shifted(error, first_row) from None
+        yield batch, bits
+        first_row += batch.num_rows
+
+
+def _masks(answers: Iterable[tuple[pa.RecordBatch, bytearray]]) -> Iterator[pa.BooleanArray]:
+    return (bits_to_array(bits, batch.num_rows) for batch, bits in answers)
 
 
 def _rebuild(

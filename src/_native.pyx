@@ -1,13 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, freethreading_compatible=True
 """The native virtual machine: a program bound to Arrow columns, run on bitmaps of morsels without the GIL."""
 
-from cpython.bytearray cimport PyByteArray_Check
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport (
+    PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_FromStringAndSize, PyByteArray_GET_SIZE
+)
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset
+
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
 
 from generated.opcodes cimport *
 from kernels cimport *
@@ -15,9 +20,15 @@ from kernels cimport *
 import os
 import struct
 
+import numpy
+import pyarrow
+
 from fastfilter.errors import DataError
 
-__all__ = ["AttachedBatch", "BoundProgram", "count_bits", "target", "targets", "use_target", "write_indices"]
+__all__ = [
+    "AttachedBatch", "BoundProgram", "adapts", "bits_to_array", "bits_to_indices", "count_bits", "target", "targets",
+    "use_adaptive_order", "use_target",
+]
 
 
 def targets():
@@ -58,27 +69,88 @@ except ValueError as error:
     raise ImportError(f"FASTFILTER_CPU: {error}") from None
 
 
-def count_bits(const uint8_t[::1] bits not None):
+cdef bint _adapts = True
+
+
+def adapts():
+    """Whether programs that are bound from now on adapt the order of their tests to the data."""
+    return _adapts
+
+
+def use_adaptive_order(bint adaptive):
+    """Switches the adaptive order of programs that are bound from now on; it never changes an answer."""
+    global _adapts
+    _adapts = adaptive
+
+
+if os.environ.get("FASTFILTER_ADAPTIVE", "1") not in ("0", "1"):
+    raise ImportError(f"FASTFILTER_ADAPTIVE is {os.environ['FASTFILTER_ADAPTIVE']!r}; it must be 0 or 1")
+use_adaptive_order(os.environ.get("FASTFILTER_ADAPTIVE", "1") == "1")
+
+cdef object _BOOL = pyarrow.bool_()
+cdef object _import_array = pyarrow.Array._import_from_c
+cdef object _empty = numpy.empty
+cdef object _INT64 = numpy.dtype(numpy.int64)
+
+
+def count_bits(bytearray bits not None):
     """How many bits are set."""
-    cdef int64_t total
-    with nogil:
-        total = ff_count_bits(&bits[0], bits.shape[0]) if bits.shape[0] else 0
-    return total
+    return ff_count_bits(<const uint8_t *>PyByteArray_AS_STRING(bits), PyByteArray_GET_SIZE(bits))
 
 
-def write_indices(const uint8_t[::1] bits not None, int64_t first, int64_t[::1] out not None):
-    """Writes the numbers of the set bits, ascending, counted from ``first``.
+def bits_to_indices(bytearray bits not None, int64_t first=0):
+    """The numbers of the set bits as numpy int64, ascending, counted from ``first``."""
+    cdef const uint8_t *data = <const uint8_t *>PyByteArray_AS_STRING(bits)
+    cdef int64_t num_bytes = PyByteArray_GET_SIZE(bits)
+    cdef Py_buffer buffer
+    indices = _empty(ff_count_bits(data, num_bytes), _INT64)
+    PyObject_GetBuffer(indices, &buffer, PyBUF_WRITABLE)
+    ff_bits_to_indices(data, num_bytes, first, <int64_t *>buffer.buf)
+    PyBuffer_Release(&buffer)
+    return indices
+
+
+cdef struct BitsOwner:  # what an array that was given to Arrow holds
+    Py_buffer bits
+    const void *buffers[2]
+
+
+cdef void release_bits(ArrowArray *array) noexcept nogil:
+    cdef BitsOwner *owner = <BitsOwner *>array.private_data
+    if Py_IsInitialized():  # an array may outlive the interpreter, and then so do its bits
+        with gil:
+            PyBuffer_Release(&owner.bits)
+        free(owner)
+    array.release = NULL
+
+
+def bits_to_array(bytearray bits not None, int64_t num_rows):
+    """The first ``num_rows`` bits as a pyarrow BooleanArray without nulls; no copy.
 
     Raises:
-        ValueError: ``out`` has no room for all of them.
+        ValueError: there are not so many bits.
     """
-    if bits.shape[0] == 0:
-        return
-    if ff_count_bits(&bits[0], bits.shape[0]) > out.shape[0]:
-        raise ValueError("there is no room for all indices")
-    if out.shape[0]:
-        with nogil:
-            ff_bits_to_indices(&bits[0], bits.shape[0], first, &out[0])
+    cdef ArrowArray array
+    cdef BitsOwner *owner
+    if not 0 <= num_rows <= 8 * PyByteArray_GET_SIZE(bits):
+        raise ValueError(f"{PyByteArray_GET_SIZE(bits)} bytes do not hold {num_rows} rows")
+    owner = <BitsOwner *>malloc(sizeof(BitsOwner))
+    if owner == NULL:
+        raise MemoryError
+    try:
+        PyObject_GetBuffer(bits, &owner.bits, PyBUF_SIMPLE)
+    except BaseException:
+        free(owner)
+        raise
+    owner.buffers[0] = NULL
+    owner.buffers[1] = owner.bits.buf
+    memset(&array, 0, sizeof(array))
+    array.length = num_rows
+    array.n_buffers = 2
+    array.buffers = owner.buffers
+    array.private_data = owner
+    array.release = release_bits
+    return _import_array(<size_t>&array, _BOOL)  # which releases it where it fails
 
 
 cdef struct Instruction:
@@ -87,6 +159,25 @@ cdef struct Instruction:
     int source
     int argument
     const ff_test *test  # of a test instruction
+    Tally *tally  # where its rows are counted; mostly NULL
+
+
+cdef struct Tally:
+    int64_t asked
+    int64_t passed
+
+
+# Tests that may stand in each other's place: TEST d s, JUMP_IF_NONE d t, TEST d d, JUMP_IF_NONE d t, ..., all of one
+# opcode, so of about one cost. Whatever their order, d is then the rows that pass all, and if it is empty all go to t.
+cdef struct Chain:
+    int32_t first  # instruction; the others are every second one behind it
+    int32_t length
+
+
+# A thread counts in as many morsels as the longest chain has tests, each being the first one in one of them, sorts, and
+# does so again after as many morsels as this, should the data have changed. Batches of few morsels are not worth it.
+cdef int64_t _ADAPTATION_PERIOD = 128
+cdef int64_t _MORSELS_TO_ADAPT = 16
 
 
 cdef class _Arena:
@@ -120,18 +211,7 @@ cdef class _Arena:
 cdef class BoundProgram:
     """A program with the types of its columns. Immutable, shared by threads.
 
-    Args:
-        words: the program's machine words.
-        num_registers: how many registers they use.
-        column_names: of the columns that the program reads, for messages.
-        column_schemas: their ``arrow_schema`` capsules.
-        sources: for each Arrow field its column (a place in ``column_names``, or -1) and its steps: a struct child's
-            index, or a map key in UTF-8.
-        groups: for each JSON column its column and steps, and the paths read from it, each a tuple of keys.
-        tests: for each test instruction, in order: its source (-1 for a JSON value), its group and the path's place in
-            that (-1 for an Arrow value), and its constant as fastfilter.runtime.vm.lowering makes it.
-        strict_json: whether every JSON text is checked.
-        trusted_json: whether JSON texts are taken for well-formed and not validated.
+    The stub _native.pyi describes the arguments; the constants of tests are fastfilter.runtime.vm.lowering's.
 
     Raises:
         ValueError: the parts do not fit together.
@@ -139,7 +219,12 @@ cdef class BoundProgram:
     """
 
     cdef _Arena arena
-    cdef tuple names
+    cdef object schema
+    cdef tuple columns
+    cdef tuple names  # of the columns
+    cdef tuple type_schemas  # the capsules of their types
+    cdef bint has_metadata  # in those: equal types of a user's class may be laid out differently
+    cdef list selected  # the columns, where a batch has many more, so that it is narrowed to them; or None
     cdef ff_type **types
     cdef int32_t *num_views  # by column
     cdef int32_t num_columns
@@ -151,17 +236,25 @@ cdef class BoundProgram:
     cdef ff_test *tests
     cdef int32_t num_tests
     cdef Instruction *instructions
+    cdef int32_t num_instructions
+    cdef Chain *chains
+    cdef int32_t num_chains
+    cdef int32_t longest_chain
     cdef int32_t num_registers
     cdef bint strict
 
-    def __cinit__(self, bytes words not None, int num_registers, tuple column_names not None,
-                  tuple column_schemas not None, tuple sources not None, tuple groups not None, tuple tests not None,
+    def __cinit__(self, bytes words not None, int num_registers, schema not None, tuple columns not None,
+                  tuple sources not None, tuple groups not None, tuple tests not None,
                   bint strict_json, bint trusted_json):
         self.arena = _Arena()
-        self.names = column_names
+        self.schema = schema
+        self.columns = columns
+        self.names = tuple([schema.field(column).name for column in columns])
         self.num_registers = num_registers
         self.strict = strict_json
-        self.bind_columns(column_schemas)
+        if len(schema) > len(columns) + _FEW_COLUMNS:
+            self.selected = list(columns)
+        self.bind_columns()
         self.bind_sources(sources)
         self.bind_groups(groups, trusted_json)
         self.bind_tests(words, tests)
@@ -176,16 +269,27 @@ cdef class BoundProgram:
         for at in range(self.num_columns):
             ff_type_free(self.types[at])
 
-    cdef int bind_columns(self, tuple schemas) except -1:
-        self.types = <ff_type **>self.arena.take(len(schemas) * sizeof(ff_type *))
-        self.num_views = <int32_t *>self.arena.take(len(schemas) * sizeof(int32_t))
-        for schema in schemas:
-            self.types[self.num_columns] = ff_type_new(
-                <const ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema"))
+    cdef int bind_columns(self) except -1:
+        cdef const ArrowSchema *type_schema
+        self.type_schemas = type_schemas_of(self.schema, self.columns)
+        self.types = <ff_type **>self.arena.take(len(self.columns) * sizeof(ff_type *))
+        self.num_views = <int32_t *>self.arena.take(len(self.columns) * sizeof(int32_t))
+        for capsule in self.type_schemas:
+            type_schema = <const ArrowSchema *>PyCapsule_GetPointer(capsule, "arrow_schema")
+            self.has_metadata = self.has_metadata or has_metadata(type_schema)
+            self.types[self.num_columns] = ff_type_new(type_schema)
             if self.types[self.num_columns] == NULL:
                 raise MemoryError
             self.num_columns += 1
         return 0
+
+    cdef tuple types_in(self, schema):
+        """The capsules of the columns' types in batches of a schema."""
+        if schema is self.schema or (not self.has_metadata and schema.equals(self.schema)):
+            return self.type_schemas
+        if len(schema) != len(self.schema):
+            raise DataError(f"the batch has {len(schema)} columns, but the filter was bound to {len(self.schema)}")
+        return type_schemas_of(schema, self.columns)
 
     cdef int read_source(self, ff_source *source, int column, tuple steps) except -1:
         cdef ff_step *own = <ff_step *>self.arena.take(len(steps) * sizeof(ff_step))
@@ -329,30 +433,142 @@ cdef class BoundProgram:
             number += 1
         if num_words == 0 or self.instructions[num_words - 1].opcode != FF_OP_RETURN:
             raise ValueError("the program does not end with RETURN")
+        if self.is_conjunction(num_words):
+            for number in range(self.num_tests):
+                if self.tests[number].group >= 0:
+                    self.groups[self.tests[number].group].checked_last = True
+        self.num_instructions = num_words
+        if _adapts:
+            self.find_chains()
         return 0
 
-    def attach(self, tuple arrays not None, int64_t num_rows):
-        """The program with a batch's columns.
+    cdef bint is_conjunction(self, int32_t num_words) noexcept:
+        """Whether a row matches just if all tests are true of it: each narrows the rows that the one before left."""
+        cdef int32_t number
+        cdef Instruction *own
+        cdef int own_register = 0
+        for number in range(num_words):
+            own = &self.instructions[number]
+            if own.source != own_register:
+                return False
+            if own.opcode == FF_OP_JUMP_IF_NONE:
+                if own_register == 0 or own.argument != num_words - 1:
+                    return False
+            elif own.opcode >= FF_OP_EXISTS:
+                if own.destination == 0 or own_register not in (0, own.destination):
+                    return False
+                own_register = own.destination
+            elif own.opcode != FF_OP_RETURN or number != num_words - 1:
+                return False
+        return True
 
-        Args:
-            arrays: for each column its ``arrow_schema`` and ``arrow_array`` capsules, kept as long as the result.
-            num_rows: of the batch.
+    cdef int find_chains(self) except -1:
+        cdef int32_t first = 0, last
+        self.chains = <Chain *>self.arena.take(self.num_instructions * sizeof(Chain))
+        while first < self.num_instructions:
+            last = self.end_of_chain(first)
+            if last > first:
+                self.chains[self.num_chains].first = first
+                self.chains[self.num_chains].length = (last - first) // 2 + 1
+                self.longest_chain = max(self.longest_chain, self.chains[self.num_chains].length)
+                self.num_chains += 1
+            first = last + 1
+        return 0
+
+    cdef int32_t end_of_chain(self, int32_t first) noexcept:
+        """The last test of a chain that begins at an instruction; the instruction itself if it begins none."""
+        cdef const Instruction *one = &self.instructions[first]
+        cdef const Instruction *jump = one + 1  # there is one: a program ends with RETURN
+        cdef const Instruction *other
+        cdef int32_t last = first, at
+        if one.test == NULL or not jumps_if_none(jump, one.destination):
+            return first
+        while True:
+            other = &self.instructions[last + 2]  # behind a jump there is an instruction
+            if (other.test == NULL or other.opcode != one.opcode or (other.test.group < 0) != (one.test.group < 0)
+                    or other.source != one.destination or other.destination != one.destination):
+                break
+            last += 2
+            other += 1
+            if not jumps_if_none(other, one.destination) or other.argument != jump.argument:
+                break
+        # An empty register must go to the same place from the last test as from the others, ...
+        other = &self.instructions[last + 1]
+        if last + 1 != jump.argument and not (
+                jumps_if_none(other, one.destination) and other.argument == jump.argument):
+            return first
+        for at in range(self.num_instructions):  # ... and nothing may enter behind the first.
+            if (self.instructions[at].opcode == FF_OP_JUMP_IF_NONE
+                    and first < self.instructions[at].argument <= last):
+                return first
+        return last
+
+    def attach(self, batch not None):
+        """The program with a pyarrow RecordBatch, of which only the columns that it reads are looked at.
 
         Raises:
-            DataError: an array is broken, or is not of the type the program was bound to.
+            DataError: a column is broken, or is not of the type the program was bound to.
         """
-        return AttachedBatch(self, arrays, num_rows)
+        return attach(self, batch)
+
+    def evaluate(self, batch not None, int64_t morsel_rows):
+        """The bits of the matching rows of a pyarrow RecordBatch, least bit first, all evaluated on this thread.
+
+        Raises:
+            DataError, MemoryError: as attach() and AttachedBatch.run().
+        """
+        cdef AttachedBatch attached = attach(self, batch)
+        cdef int64_t num_rows = attached.batch.num_rows
+        cdef bytearray out = PyByteArray_FromStringAndSize(NULL, (num_rows + 7) >> 3)
+        cdef uint8_t *bits = <uint8_t *>PyByteArray_AS_STRING(out)
+        cdef Evaluation evaluation
+        memset(bits, 0, PyByteArray_GET_SIZE(out))
+        if num_rows == 0:
+            return out
+        attached.start(&evaluation, morsel_rows)
+        with nogil:
+            run_morsels(self, &attached.batch, 0, num_rows, bits, &evaluation)
+        attached.finish(&evaluation)
+        return out
+
+
+# So many columns that are not read are exported in the time of leaving them out.
+cdef int _FEW_COLUMNS = 2
+
+
+cdef tuple type_schemas_of(schema, tuple columns):
+    return tuple([schema.field(column).type.__arrow_c_schema__() for column in columns])
+
+
+cdef bint has_metadata(const ArrowSchema *schema) noexcept:
+    """Whether some type in a type has metadata, as extension types have."""
+    cdef int64_t child
+    if schema.metadata != NULL or (schema.dictionary != NULL and has_metadata(schema.dictionary)):
+        return True
+    for child in range(schema.n_children):
+        if has_metadata(schema.children[child]):
+            return True
+    return False
+
+
+cdef struct Evaluation:  # what one thread needs for running a program on a batch
+    ff_run run
+    uint64_t *registers
+    int64_t morsel_rows
+    Instruction *instructions  # its own where the order adapts, else NULL
+    Tally *tallies  # by the test's number
+    int64_t num_morsels  # so far
 
 
 cdef class AttachedBatch:
-    """A bound program and the columns of one batch. Immutable, shared by threads."""
+    """A bound program and the columns of one batch. Immutable, shared by threads; made by BoundProgram.attach()."""
 
     cdef BoundProgram program
-    cdef tuple arrays  # the capsules own what the views point to
     cdef void *memory
+    cdef ArrowArray exported  # it owns what the views point to
     cdef ff_batch batch
 
-    def __cinit__(self, BoundProgram program not None, tuple arrays not None, int64_t num_rows):
+    cdef int fill(self, BoundProgram program, batch) except -1:
         cdef int32_t at
         cdef size_t num_views = 0
         cdef ff_view *views
@@ -360,10 +576,8 @@ cdef class AttachedBatch:
         cdef const ArrowArray *array
         cdef const ArrowSchema *schema
         cdef const char *fault
+        cdef tuple types = program.types_in(batch.schema)
         self.program = program
-        self.arrays = arrays
-        if len(arrays) != program.num_columns:
-            raise ValueError(f"{program.num_columns} columns are needed, not {len(arrays)}")
         for at in range(program.num_columns):
             num_views += program.num_views[at]
         self.memory = calloc(1, num_views * sizeof(ff_view) + program.num_sources * sizeof(ff_place)
@@ -375,12 +589,15 @@ cdef class AttachedBatch:
         self.batch.places = <ff_place *>(views + num_views)
         validities = <ff_validity *>(self.batch.places + program.num_sources)
         self.batch.columns = <const ff_view **>(validities + program.num_validities)
-        self.batch.num_rows = num_rows
+        if program.selected is not None:
+            batch = batch.select(program.selected)
+        batch._export_to_c(<size_t>&self.exported)
+        self.batch.num_rows = self.exported.length
         for at in range(program.num_columns):
-            schema = <const ArrowSchema *>PyCapsule_GetPointer(arrays[at][0], "arrow_schema")
-            array = <const ArrowArray *>PyCapsule_GetPointer(arrays[at][1], "arrow_array")
+            array = self.exported.children[at if program.selected is not None else <int>program.columns[at]]
+            schema = <const ArrowSchema *>PyCapsule_GetPointer(types[at], "arrow_schema")
             fault = ff_views_fill(program.types[at], schema, array, views)
-            if fault == NULL and array.length != num_rows:
+            if fault == NULL and array.length != self.batch.num_rows:
                 fault = "it has another number of rows than the batch"
             if fault != NULL:
                 raise DataError(f"column {program.names[at]!r} cannot be read: {fault.decode()}")
@@ -391,55 +608,81 @@ cdef class AttachedBatch:
                 ff_place_find(&self.batch.places[at], &program.sources[at],
                               self.batch.columns[program.sources[at].column], validities)
             validities += program.sources[at].num_steps + 1
+        return 0
 
     def __dealloc__(self):
+        if self.exported.release != NULL:
+            self.exported.release(&self.exported)
         free(self.memory)
 
-    def run(self, int64_t start, int64_t stop, out not None, int64_t morsel_rows):
-        """Evaluates rows ``start`` to ``stop`` and sets the bits of the matching ones in ``out``, least bit first.
+    def run(self, ranges not None, out not None, int64_t morsel_rows):
+        """Evaluates ranges of rows and sets the bits of the matching ones in ``out``, least bit first.
 
         Args:
-            start: first row; a multiple of 8 where several threads share ``out``.
-            stop: row after the last.
+            ranges: pairs of a first row and the row after the last; where several threads share ``out``, the first rows
+                are multiples of 8.
             out: a bytearray with a bit for each row of the batch, zeroed.
             morsel_rows: how many rows are evaluated together; it never changes an answer.
 
         Raises:
-            DataError: under strict JSON the first row whose text cannot be read; or a column is broken.
+            DataError: under strict JSON the first row of a range whose text cannot be read; or a column is broken.
             MemoryError: there is no memory.
         """
-        cdef BoundProgram program = self.program
         cdef Py_buffer buffer
-        cdef ff_run run
-        cdef uint64_t *registers = NULL
-        cdef int64_t num_words
-        if not 0 <= start <= stop <= self.batch.num_rows:
-            raise ValueError(f"rows {start} to {stop} are not in a batch of {self.batch.num_rows}")
-        if morsel_rows < 1:
-            raise ValueError(f"morsel_rows must be at least 1, not {morsel_rows}")
+        cdef Evaluation evaluation
+        cdef int64_t start, stop
         if not PyByteArray_Check(out):
             raise TypeError(f"out must be a bytearray, not {type(out).__name__}")
-        if start == stop:
-            return
-        morsel_rows = min(morsel_rows, stop - start)
-        num_words = ff_num_words(morsel_rows)
-        PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
+        self.start(&evaluation, morsel_rows)
         try:
-            if 8 * buffer.len < stop:
-                raise ValueError(f"out has {buffer.len} bytes, too few for row {stop - 1}")
-            with nogil:
-                registers = <uint64_t *>malloc(8 * num_words * program.num_registers)
-                if (ff_run_start(&run, program.groups, program.num_groups, program.num_tests, stop - start, morsel_rows)
-                        and registers != NULL):
-                    run_morsels(program, &self.batch, start, stop, <uint8_t *>buffer.buf, morsel_rows, registers, &run)
-                else:
-                    run.fault.status = FF_NO_MEMORY
-                ff_run_free(&run, program.num_groups, program.num_tests)
-                free(registers)
-        finally:
-            PyBuffer_Release(&buffer)
-        if run.fault.status != FF_OK:
-            raise self.error(&run.fault)
+            PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
+            try:
+                for start, stop in ranges:
+                    if not 0 <= start <= stop <= self.batch.num_rows:
+                        raise ValueError(f"rows {start} to {stop} are not in a batch of {self.batch.num_rows}")
+                    if 8 * buffer.len < stop:
+                        raise ValueError(f"out has {buffer.len} bytes, too few for row {stop - 1}")
+                    with nogil:
+                        run_morsels(self.program, &self.batch, start, stop, <uint8_t *>buffer.buf, &evaluation)
+                    if evaluation.run.fault.status != FF_OK:
+                        break
+            finally:
+                PyBuffer_Release(&buffer)
+        except BaseException:
+            self.finish(&evaluation)
+            raise
+        self.finish(&evaluation)
+
+    cdef int start(self, Evaluation *evaluation, int64_t morsel_rows) except -1:
+        """What finish() frees."""
+        cdef BoundProgram program = self.program
+        if morsel_rows < 1:
+            raise ValueError(f"morsel_rows must be at least 1, not {morsel_rows}")
+        morsel_rows = min(morsel_rows, max(self.batch.num_rows, 1))
+        evaluation.morsel_rows = morsel_rows
+        evaluation.instructions = NULL
+        evaluation.registers = <uint64_t *>malloc(8 * ff_num_words(morsel_rows) * program.num_registers)
+        if (not ff_run_start(&evaluation.run, program.groups, program.num_groups, program.num_tests,
+                             self.batch.num_rows, morsel_rows) or evaluation.registers == NULL):
+            evaluation.run.fault.status = FF_NO_MEMORY
+            self.finish(evaluation)
+        evaluation.num_morsels = 0
+        if program.num_chains > 0 and self.batch.num_rows >= _MORSELS_TO_ADAPT * morsel_rows:
+            evaluation.instructions = <Instruction *>malloc(
+                program.num_instructions * sizeof(Instruction) + program.num_tests * sizeof(Tally))
+            if evaluation.instructions != NULL:  # else the order stays as it is
+                memcpy(evaluation.instructions, program.instructions, program.num_instructions * sizeof(Instruction))
+                evaluation.tallies = <Tally *>(evaluation.instructions + program.num_instructions)
+        return 0
+
+    cdef int finish(self, Evaluation *evaluation) except -1:
+        """Raises the fault that was met, if any."""
+        ff_run_free(&evaluation.run, self.program.num_groups, self.program.num_tests)
+        free(evaluation.registers)
+        free(evaluation.instructions)
+        if evaluation.run.fault.status != FF_OK:
+            raise self.error(&evaluation.run.fault)
+        return 0
 
     cdef object error(self, const ff_fault *fault):
         if fault.status == FF_NO_MEMORY:
@@ -452,11 +695,70 @@ cdef class AttachedBatch:
         return DataError(f"the text in column {name!r} {what}", fault.row)
 
 
+cdef AttachedBatch attach(BoundProgram program, batch):
+    cdef AttachedBatch attached = AttachedBatch.__new__(AttachedBatch)
+    attached.fill(program, batch)
+    return attached
+
+
+cdef bint jumps_if_none(const Instruction *instruction, int register) noexcept:
+    return instruction.opcode == FF_OP_JUMP_IF_NONE and instruction.source == register
+
+
+cdef void adapt(BoundProgram program, Evaluation *evaluation) noexcept nogil:
+    """Sets the order of a morsel's tests: while it counts, each test of a chain is the first in turn."""
+    cdef int64_t turn = evaluation.num_morsels % _ADAPTATION_PERIOD
+    cdef int32_t number, place
+    cdef const Chain *chain
+    cdef Instruction *first
+    cdef const ff_test *moved
+    evaluation.num_morsels += 1
+    if turn > program.longest_chain:
+        return
+    if turn == 0:
+        memset(evaluation.tallies, 0, program.num_tests * sizeof(Tally))
+    for number in range(program.num_chains):
+        chain = &program.chains[number]
+        first = evaluation.instructions + chain.first
+        if turn == program.longest_chain:
+            first.tally = NULL
+            sort_chain(first, chain.length, evaluation.tallies)
+            continue
+        if turn > 0:
+            moved = first.test
+            for place in range(chain.length - 1):
+                first[2 * place].test = first[2 * place + 2].test
+            first[2 * chain.length - 2].test = moved
+        first.tally = &evaluation.tallies[first.test.number]
+
+
+cdef void sort_chain(Instruction *first, int32_t length, const Tally *tallies) noexcept nogil:
+    """The tests that let the fewest rows through come first."""
+    cdef int32_t place, at
+    cdef const ff_test *test
+    for place in range(1, length):
+        test = first[2 * place].test
+        at = place
+        while at > 0 and passes_less(&tallies[test.number], &tallies[first[2 * at - 2].test.number]):
+            first[2 * at].test = first[2 * at - 2].test
+            at -= 1
+        first[2 * at].test = test
+
+
+cdef bint passes_less(const Tally *one, const Tally *other) noexcept nogil:
+    return (<double>one.passed / <double>max(one.asked, 1)) < (<double>other.passed / <double>max(other.asked, 1))
+
+
 cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start, int64_t stop, uint8_t *out,
-                      int64_t morsel_rows, uint64_t *registers, ff_run *run) noexcept nogil:
+                      Evaluation *evaluation) noexcept nogil:
+    cdef ff_run *run = &evaluation.run
+    cdef const Instruction *instructions = program.instructions
+    cdef int64_t morsel_rows = evaluation.morsel_rows
     cdef int64_t first = start
     cdef int64_t num_rows
-    cdef const uint64_t *answer
+    cdef uint64_t *answer
+    if evaluation.instructions != NULL:
+        instructions = evaluation.instructions
     while first < stop:
         num_rows = min(morsel_rows, stop - first)
         ff_run_next_morsel(run, program.num_groups)
@@ -464,15 +766,19 @@ cdef void run_morsels(BoundProgram program, const ff_batch *batch, int64_t start
             ff_groups_check(program.num_groups, batch, first, num_rows, run)
             if run.fault.status != FF_OK:
                 return
-        answer = run_words(program.instructions, batch, first, num_rows, registers, ff_num_words(morsel_rows), run)
+        if evaluation.instructions != NULL:
+            adapt(program, evaluation)
+        answer = run_words(instructions, batch, first, num_rows, evaluation.registers, ff_num_words(morsel_rows), run)
+        if run.fault.status == FF_OK:
+            ff_groups_check_last(program.num_groups, batch, first, num_rows, answer, run)
         if run.fault.status != FF_OK:
             return
         ff_store_bits(out, first, answer, num_rows)
         first += num_rows
 
 
-cdef const uint64_t *run_words(const Instruction *instructions, const ff_batch *batch, int64_t first, int64_t num_rows,
-                               uint64_t *registers, int64_t stride, ff_run *run) noexcept nogil:
+cdef uint64_t *run_words(const Instruction *instructions, const ff_batch *batch, int64_t first, int64_t num_rows,
+                         uint64_t *registers, int64_t stride, ff_run *run) noexcept nogil:
     """Runs the program on one morsel: the rows that match. Register r begins at word ``r * stride``."""
     cdef int64_t num_words = ff_num_words(num_rows)
     cdef int64_t at
@@ -504,7 +810,11 @@ cdef const uint64_t *run_words(const Instruction *instructions, const ff_batch *
                 instruction = instructions + instruction.argument
                 continue
         else:
+            if instruction.tally != NULL:
+                instruction.tally.asked += ff_count_bits(<const uint8_t *>source, 8 * num_words)
             instruction.test.kernel(instruction.test, batch, first, num_rows, source, destination, run)
+            if instruction.tally != NULL:
+                instruction.tally.passed += ff_count_bits(<const uint8_t *>destination, 8 * num_words)
             if run.fault.status != FF_OK:
                 if run.fault.status == FF_BROKEN_DATA:
                     run.fault.column = instruction.test.source.column

@@ -5,10 +5,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 cdef extern from "fastfilter/arrow.h" nogil:
     struct ArrowSchema:
-        pass
+        const char *metadata
+        int64_t n_children
+        ArrowSchema **children
+        ArrowSchema *dictionary
 
     struct ArrowArray:
         int64_t length
+        int64_t n_buffers
+        const void **buffers
+        ArrowArray **children
+        void (*release)(ArrowArray *) noexcept nogil
+        void *private_data
 
     ctypedef struct ff_bytes:
         const uint8_t *data
@@ -122,6 +130,7 @@ cdef extern from "fastfilter/tests.h" nogil:
         ff_json_paths *paths
         int32_t num_slots
         int32_t root_slot
+        bint checked_last
 
     ctypedef struct ff_validity:
         pass
@@ -166,6 +175,8 @@ cdef extern from "fastfilter/tests.h" nogil:
     void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests)
     void ff_run_next_morsel(ff_run *run, int32_t num_groups)
     void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run)
+    void ff_groups_check_last(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                              uint64_t *rows, ff_run *run)
     bint ff_any_bit(const uint64_t *rows, int64_t num_words)
     void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits)
     int64_t ff_num_words(int64_t num_rows)

@@ -38,6 +38,7 @@ cdef extern from "Python.h":
     PyObject *Py_False
     void Py_INCREF(PyObject *object)
     void Py_DECREF(PyObject *object)
+    void Py_XINCREF(PyObject *object)
     void Py_XDECREF(PyObject *object)
     bint PyDict_CheckExact(PyObject *object)
     bint PyList_CheckExact(PyObject *object)

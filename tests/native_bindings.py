@@ -42,7 +42,7 @@ def source_of(array: pa.Array, steps: Sequence[Step] = (), column: int = 0) -> S
 def run(binding: Binding, batch: pa.RecordBatch, morsel_rows: int = 4096) -> list[int]:
     """The rows on which a binding is true."""
     out = bytearray((batch.num_rows + 7) // 8)
-    Machine(binding).attach(batch).run(0, batch.num_rows, out, morsel_rows)
+    Machine(binding).attach(batch).run([(0, batch.num_rows)], out, morsel_rows)
     return [row for row in range(batch.num_rows) if out[row // 8] >> row % 8 & 1]
 
 

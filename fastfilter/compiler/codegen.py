@@ -101,8 +101,7 @@ class _Emitter:
             jumps: list[int] = []
             self.emit(node.children[0], source, destination)
             for child in node.children[1:]:
-                start = len(instructions)
-                instructions.append(Instruction(Opcode.JUMP_IF_NONE, source=destination))
+                start = self._jump_if_none(destination)
                 self.emit(child, destination, destination)
                 if len(instructions) == start + 1:
                     instructions.pop()  # the child was TRUE: nothing to jump over
@@ -150,13 +149,16 @@ class _Emitter:
             instructions.append(Instruction(node.opcode, destination, source, mode, self.fields[node.field], argument))
 
     def _jump_if_none(self, register: int) -> int:
-        self.instructions.append(Instruction(Opcode.JUMP_IF_NONE, source=register))
+        """A jump whose target is not yet known; its place among the instructions."""
+        self.instructions.append(Instruction(Opcode.JUMP_IF_NONE, 0, register))
         return len(self.instructions) - 1
 
     def _land(self, jumps: list[int]) -> None:
         """Makes the jumps lead to the next instruction."""
+        instructions = self.instructions
         for jump in jumps:
-            self.instructions[jump] = self.instructions[jump]._replace(argument=len(self.instructions))
+            register = instructions[jump].source
+            instructions[jump] = Instruction(Opcode.JUMP_IF_NONE, 0, register, 0, 0, len(instructions))
 
 
 def _fields_of(expression: Expression) -> dict[Field, str | None]:

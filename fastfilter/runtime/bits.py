@@ -1,4 +1,7 @@
-"""The bits of matching rows as what callers ask for: a mask, row numbers, a count.
+"""The bits of matching rows as what callers ask for, natively or in Python.
+
+``bits_to_array(bits, num_rows)`` gives them as a BooleanArray without nulls, without a copy; ``bits_to_indices(bits,
+first=0)`` the numbers of the set ones, ascending, counted from ``first``; ``count_bits(bits)`` how many are set.
 
 Bit ``row % 8`` of byte ``row // 8`` stands for a row; bits behind the last row are not set.
 """
@@ -17,9 +20,8 @@ __all__ = ["bits_to_array", "bits_to_indices", "count_bits"]
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def bits_to_array(bits: bytearray, num_rows: int) -> pa.BooleanArray:
-    """The bits as an Arrow array without nulls; no copy."""
-    return pa.Array.from_buffers(pa.bool_(), num_rows, [None, pa.py_buffer(bits)], 0)
+def _array_in_python(bits: bytearray, num_rows: int) -> pa.BooleanArray:
+    return pa.BooleanArray.from_buffers(pa.bool_(), num_rows, [None, pa.py_buffer(bits)], 0)
 
 
 def _count_in_python(bits: bytearray) -> int:
@@ -31,14 +33,8 @@ def _indices_in_python(bits: bytearray, first: int = 0) -> Indices:
 
 
 if backend == "native":
-    from fastfilter._native import count_bits, write_indices
-
-    def bits_to_indices(bits: bytearray, first: int = 0) -> Indices:
-        """The numbers of the set bits, ascending, counted from ``first``."""
-        indices = np.empty(count_bits(bits), np.int64)
-        write_indices(bits, first, indices)
-        return indices
-
+    from fastfilter._native import bits_to_array, bits_to_indices, count_bits
 else:
-    count_bits = _count_in_python
+    bits_to_array = _array_in_python
     bits_to_indices = _indices_in_python
+    count_bits = _count_in_python

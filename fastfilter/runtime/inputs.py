@@ -1,10 +1,9 @@
-"""What may be given as data, brought to one shape: record batches, and the way back to the same kind of object."""
+"""What may be given as data, brought to what pyarrow has for rows, and the way back to the same kind of object."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,32 +11,16 @@ import pyarrow as pa
 
 from fastfilter.runtime.selection import mask_flags, select_rows, take_rows
 
-__all__ = ["Input", "open_input"]
+__all__ = ["Input", "open_input", "select_like"]
 
 Mask: TypeAlias = "pa.BooleanArray | pa.ChunkedArray"
+Input: TypeAlias = "pa.RecordBatch | pa.Table | pa.RecordBatchReader"
 
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """Data as record batches.
-
-    Attributes:
-        schema: of every batch.
-        batches: the batches in order; of a stream they can be read once.
-        one: whether the data are one batch by nature, so that their mask is one array.
-        stream: whether the data are a stream, so that nothing is to be read before it is asked for.
-        select: makes the object of the same kind as was given that holds the rows of a mask; of a stream, unused.
-    """
-
-    schema: pa.Schema
-    batches: Iterator[pa.RecordBatch]
-    one: bool
-    stream: bool
-    select: Callable[[Mask], Any]
+_AS_THEY_ARE = (pa.RecordBatch, pa.Table, pa.RecordBatchReader)
 
 
 def open_input(data: Any) -> Input:
-    """Brings data to record batches without copying them.
+    """Brings data to a record batch, a table, or, if they are a stream, a reader of batches, without copying them.
 
     Args:
         data: a pyarrow RecordBatch, Table or RecordBatchReader; any object with the Arrow PyCapsule interface that
@@ -46,26 +29,36 @@ def open_input(data: Any) -> Input:
     Raises:
         TypeError: it is none of these.
     """
-    if isinstance(data, pa.RecordBatch):
-        return Input(data.schema, iter((data,)), True, False, lambda mask: select_rows(data, mask))
-    if isinstance(data, pa.Table):
-        return Input(data.schema, iter(data.to_batches()), False, False, lambda mask: _select_table(data, data, mask))
-    if isinstance(data, pa.RecordBatchReader):
-        return Input(data.schema, iter(data), False, True, _select_nothing)
+    if isinstance(data, _AS_THEY_ARE):
+        return data
     if isinstance(data, Mapping):
-        return _open_mapping(data)
-    library = type(data).__module__.partition(".")[0]
+        return _batch_of(data)
     if hasattr(data, "__arrow_c_stream__"):
-        table = _imported(pa.RecordBatchReader.from_stream, data).read_all()
-        select = {"polars": _select_polars, "pandas": _select_pandas}.get(library, _select_table)
-        return Input(table.schema, iter(table.to_batches()), False, False, lambda mask: select(data, table, mask))
+        return _imported(pa.RecordBatchReader.from_stream, data).read_all()
     if hasattr(data, "__arrow_c_array__"):
-        batch = _imported(pa.record_batch, data)
-        return Input(batch.schema, iter((batch,)), True, False, lambda mask: select_rows(batch, mask))
+        return _imported(pa.record_batch, data)
     raise TypeError(
         f"data of type {type(data).__module__}.{type(data).__qualname__} cannot be filtered: give a pyarrow "
         "RecordBatch, Table or RecordBatchReader, an object with the Arrow PyCapsule interface, or a dict of arrays"
     )
+
+
+def select_like(data: Any, source: pa.RecordBatch | pa.Table, mask: Mask) -> Any:
+    """The rows of a mask as an object of the same kind as the data, which open_input() brought to ``source``."""
+    if isinstance(data, Mapping):
+        return _select_columns(data, source, mask)
+    if isinstance(source, pa.RecordBatch):
+        return select_rows(source, mask)
+    if not isinstance(data, pa.Table):
+        library = type(data).__module__.partition(".")[0]
+        if library == "polars":
+            import polars
+
+            return data.filter(polars.Series(values=mask, dtype=polars.Boolean))
+        if library == "pandas":
+            return data[mask.to_numpy()]
+    kept = map(select_rows, source.to_batches(), mask.chunks)  # a mask has the chunks of the batches
+    return pa.Table.from_batches(kept, source.schema)
 
 
 def _imported(importer: Callable[[Any], Any], data: Any) -> Any:
@@ -78,26 +71,7 @@ def _imported(importer: Callable[[Any], Any], data: Any) -> Any:
         raise TypeError(f"data of type {kind} holds no rows of named columns: {error}") from None
 
 
-def _select_nothing(mask: Mask) -> Any:
-    raise AssertionError("a stream is filtered batch by batch")
-
-
-def _select_polars(data: Any, table: pa.Table, mask: Mask) -> Any:
-    import polars
-
-    return data.filter(polars.Series(values=mask, dtype=polars.Boolean))
-
-
-def _select_pandas(data: Any, table: pa.Table, mask: Mask) -> Any:
-    return data[mask.to_numpy()]
-
-
-def _select_table(data: Any, table: pa.Table, mask: Mask) -> Any:
-    kept = map(select_rows, table.to_batches(), mask.chunks)  # a mask has the chunks of the batches
-    return pa.Table.from_batches(kept, table.schema)
-
-
-def _open_mapping(columns: Mapping[str, Any]) -> Input:
+def _batch_of(columns: Mapping[str, Any]) -> pa.RecordBatch:
     arrays: dict[str, pa.Array] = {}
     for name, column in columns.items():
         if not isinstance(name, str):
@@ -117,14 +91,13 @@ def _open_mapping(columns: Mapping[str, Any]) -> Input:
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns have different lengths: {lengths}")
-    batch = pa.record_batch(arrays)
+    return pa.record_batch(arrays)
 
-    def select(mask: Mask) -> dict[str, Any]:
-        assert isinstance(mask, pa.BooleanArray)  # of one batch
-        kept = np.flatnonzero(mask_flags(mask)).astype(np.int64)
-        return {name: _take(column, arrays[name], kept) for name, column in columns.items()}
 
-    return Input(batch.schema, iter((batch,)), True, False, select)
+def _select_columns(columns: Mapping[str, Any], batch: pa.RecordBatch, mask: pa.BooleanArray) -> dict[str, Any]:
+    kept = np.flatnonzero(mask_flags(mask)).astype(np.int64)
+    arrays = zip(columns.items(), batch.columns, strict=True)
+    return {name: _take(column, array, kept) for (name, column), array in arrays}
 
 
 def _check_keys(values: Any) -> None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import functools
 import math
 import re
+import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from fastfilter.bytecode.constants import Constant, Json, Strings, Text
 from fastfilter.bytecode.opcodes import OPCODES, Argument, Opcode
 from fastfilter.bytecode.program import Field, Instruction, Program, Role
 from fastfilter.runtime.binder import BindOptions
+from fastfilter.runtime.steps import steps_of
 from fastfilter.runtime.vm import backend
 from fastfilter.runtime.vm.lowering import Lowered, lower
 from fastfilter.runtime.vm.python import run_records
@@ -25,7 +27,7 @@ from fastfilter.runtime.vm.python.jsonb import is_plain_number, text_of
 from fastfilter.runtime.vm.python.tests import Test, make_test
 from fastfilter.values import INT64_MIN, UINT64_MAX, Elements, ScalarSet, StringBound
 
-__all__ = ["RecordMatcher", "record_matcher"]
+__all__ = ["NativeTest", "RecordMatcher", "record_matcher"]
 
 Record = Mapping[str, Any]
 
@@ -52,25 +54,28 @@ def record_matcher(program: Program, options: BindOptions, name: str = backend) 
         options: how fields are found in a record.
         name: the back end, as in :data:`fastfilter.runtime.vm.BACKENDS`.
     """
+    metadata = _plain(options.metadata)
+    columns = {name: _plain(column) for name, column in options.fields.items()}
     evaluate = functools.partial(
-        run_records,
-        program,
-        metadata=options.metadata,
-        columns=options.fields,
-        on_invalid_json=options.on_invalid_json,
+        run_records, program, metadata=metadata, columns=columns, on_invalid_json=options.on_invalid_json
     )
     if name == "python" or _NEEDS_LOCK:
         return _PythonMatcher(evaluate)
     from fastfilter._records import RecordProgram
 
-    fields = tuple(_field(use.field, options) for use in program.fields)
-    tests = tuple(_test(program, step) for step in program.instructions if OPCODES[step.opcode].field)
+    found = steps_of(program)
+    if found is None:
+        return _PythonMatcher(evaluate)
+    first, steps = found
+    fields = tuple(_field(use.field, columns) for use in program.fields)
+    tests = [number for number, step in enumerate(program.instructions) if OPCODES[step.opcode].field]
+    number_of = {instruction: number for number, instruction in enumerate(tests)}
     return RecordProgram(
-        program.words,
-        max(1, program.num_registers),
-        options.metadata,
+        first,
+        tuple((number_of[instruction], if_true, if_false) for instruction, if_true, if_false in steps),
+        metadata,
         fields,
-        tests,
+        tuple(_test(program, program.instructions[number]) for number in tests),
         lambda records, rows: evaluate(records, rows=rows),
     )
 
@@ -87,21 +92,53 @@ class _PythonMatcher:
         return [record for record, match in zip(given, self._evaluate(given), strict=True) if match]
 
 
-def _field(field: Field, options: BindOptions) -> tuple[bool, tuple[str, ...]]:
+def _plain(key: str) -> str:
+    """A key as a string of no subclass, and the same object as it is in dicts that are written in code."""
+    return sys.intern(str.__str__(key))
+
+
+def _field(field: Field, columns: Mapping[str, str]) -> tuple[bool, tuple[str, ...]]:
     """Whether a field lies in the metadata, and its keys from there or from the record."""
     if field.role is Role.METADATA:
-        return True, field.path
-    return False, (options.fields.get(field.path[0], field.path[0]),)
+        return True, tuple(map(_plain, field.path))
+    return False, (_plain(columns.get(field.path[0], field.path[0])),)
 
 
-def _test(program: Program, step: Instruction) -> tuple[frozenset[str], str | None, Lowered, Test]:
-    """What the native evaluator needs of a test: strings, a text, the rest of its constant, and the test in Python."""
+class NativeTest(NamedTuple):
+    """What the native evaluator needs of a test.
+
+    Attributes:
+        opcode: which test.
+        elements: its elements mode.
+        field: the number of its field.
+        strings: those that its value may equal.
+        text: the only one of them, the text to search for, or the bound; None if there is none.
+        json: the JSON value to be contained, alone; empty if there is none.
+        lowered: the rest of its constant, for JSON values.
+        function: the test in Python, for what is not read natively.
+    """
+
+    opcode: int
+    elements: int
+    field: int
+    strings: frozenset[str]
+    text: str | None
+    json: tuple[Any, ...]
+    lowered: Lowered
+    function: Test
+
+
+def _test(program: Program, step: Instruction) -> NativeTest:
     has_constant = OPCODES[step.opcode].argument is Argument.CONSTANT
     constant = program.constants[step.argument] if has_constant else None
     strings = _strings(constant)
-    return (
+    return NativeTest(
+        step.opcode,
+        step.mode,
+        step.field,
         frozenset(strings),
         strings[0] if len(strings) == 1 else _text(step.opcode, constant),
+        (parse_json(constant.text),) if isinstance(constant, Json) else (),
         _lower_texts(strings) if isinstance(constant, Strings) else lower(step.opcode, constant, None),
         make_test(step.opcode, constant, Elements(step.mode)),
     )
@@ -118,9 +155,6 @@ def _text(opcode: Opcode, constant: Constant | None) -> str | None:
         return constant.value.lower() if opcode is Opcode.CONTAINS_IGNORE_CASE else constant.value
     if isinstance(constant, StringBound):
         return constant.value
-    if isinstance(constant, Json):
-        value = parse_json(constant.text)
-        return value if isinstance(value, str) else None
     return None
 
 

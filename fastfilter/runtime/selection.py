@@ -38,14 +38,27 @@ def select_rows(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
         >>> select_rows(batch, pa.array([False, True])).to_pylist()
         [{'a': 'y'}]
     """
-    if all(_is_plain(field.type) for field in batch.schema):
+    if all(map(_is_plain, batch.schema.types)):
         return batch.filter(mask)
     rows = np.flatnonzero(mask_flags(mask)).astype(np.int64)
     return pa.record_batch([take_rows(array, rows) for array in batch.columns], schema=batch.schema)
 
 
+_SCALARS = frozenset(
+    type.id
+    for type in (
+        pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(),
+        pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.binary(),
+        pa.large_binary(), pa.timestamp("s"), pa.date32(), pa.date64(), pa.decimal128(1)
+    )
+)  # fmt: skip
+"""What most columns are: types that need no further look."""
+
+
 def _is_plain(type: pa.DataType) -> bool:
     """Whether pyarrow can take rows of the type itself."""
+    if type.id in _SCALARS:
+        return True
     if isinstance(type, pa.BaseExtensionType):
         return _is_plain(type.storage_type)
     if pat.is_string_view(type) or pat.is_binary_view(type) or pat.is_run_end_encoded(type):

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct {
-    uint8_t *key;
+    uint8_t *key; /* between quotes */
     int64_t length;
     uint64_t head; /* the first eight bytes, or all of them, as memcpy puts them into a zero */
     int slot;      /* or -1: only a step of longer paths */
@@ -29,7 +29,9 @@ struct ff_json_paths {
     int num_aliases;
     int num_slots;
     bool trusted;
-    ff_json_scan *scan; /* of the target in use when the paths were made; NULL: none, or some key is too long for it */
+    /* Of the target in use when the paths were made. */
+    ff_json_check *check; /* NULL: it has none */
+    ff_json_marks *marks; /* NULL: it has none, or some key is too long for it */
 };
 
 ff_json_paths *ff_json_paths_new(bool trusted) {
@@ -44,7 +46,8 @@ ff_json_paths *ff_json_paths_new(bool trusted) {
     }
     paths->nodes[0] = (path_node){NULL, 0, 0, -1, -1, -1};
     paths->trusted = trusted;
-    paths->scan = trusted ? ff_target_in_use->json_scan_trusted : ff_target_in_use->json_scan;
+    paths->check = ff_target_in_use->json_check;
+    paths->marks = ff_target_in_use->json_marks;
     paths->num_nodes = 1;
     return paths;
 }
@@ -54,7 +57,9 @@ void ff_json_paths_free(ff_json_paths *paths) {
         return;
     }
     for (int i = 0; i < paths->num_nodes; i++) {
-        free(paths->nodes[i].key);
+        if (paths->nodes[i].key != NULL) {
+            free(paths->nodes[i].key - 1);
+        }
     }
     free(paths->nodes);
     free(paths->aliases);
@@ -63,6 +68,40 @@ void ff_json_paths_free(ff_json_paths *paths) {
 
 int ff_json_paths_num_slots(const ff_json_paths *paths) {
     return paths->num_slots;
+}
+
+bool ff_json_paths_trusted(const ff_json_paths *paths) {
+    return paths->trusted;
+}
+
+ff_json_check *ff_json_paths_check(const ff_json_paths *paths) {
+    return paths->check;
+}
+
+/* Whether a string token is all that the key in quotes can be in a well-formed text without a backslash: no string, so
+ * no text, holds it otherwise; and its first quote is no closing one, since nothing that may follow one follows. */
+static bool can_be_searched_for(const path_node *node) {
+    for (int64_t i = 0; i < node->length; i++) {
+        if (node->key[i] < 0x20 || node->key[i] == '"' || node->key[i] == '\\') {
+            return false;
+        }
+    }
+    return node->length > 0 && memchr(" ,:}]", node->key[0], 5) == NULL;
+}
+
+ff_bytes ff_json_paths_key(const ff_json_paths *paths, int slot) {
+    for (int i = 0; i < paths->num_aliases; i++) {
+        if (paths->aliases[i].slot == slot) {
+            slot = paths->aliases[i].same_as;
+        }
+    }
+    for (int child = paths->nodes[0].first_child; child >= 0; child = paths->nodes[child].next_sibling) {
+        const path_node *node = &paths->nodes[child];
+        if (node->slot == slot && can_be_searched_for(node)) {
+            return (ff_bytes){node->key - 1, node->length + 2};
+        }
+    }
+    return (ff_bytes){NULL, 0};
 }
 
 /* The node of a key below `parent`, or -1. */
@@ -83,10 +122,12 @@ static int add_child(ff_json_paths *paths, int parent, ff_bytes key) {
         return -1;
     }
     paths->nodes = nodes;
-    uint8_t *copy = malloc((size_t)key.length + 1);
-    if (copy == NULL) {
+    uint8_t *quoted = malloc((size_t)key.length + 2);
+    if (quoted == NULL) {
         return -1;
     }
+    uint8_t *copy = quoted + 1;
+    quoted[0] = copy[key.length] = '"';
     if (key.length > 0) {
         memcpy(copy, key.data, (size_t)key.length);
     }
@@ -96,7 +137,7 @@ static int add_child(ff_json_paths *paths, int parent, ff_bytes key) {
     nodes[child] = (path_node){copy, key.length, head, -1, -1, nodes[parent].first_child};
     nodes[parent].first_child = child;
     if (key.length >= LONG_KEY) {
-        paths->scan = NULL;
+        paths->marks = NULL;
     }
     return child;
 }
@@ -219,14 +260,14 @@ static const uint8_t *extract_value(const extraction *state, int node, const uin
     return position;
 }
 
-/* ---- Extraction with the target's scan ---- */
+/* ---- Extraction with the target's marks, from a text that is taken for well-formed ---- */
 
 /* Working space of a search. */
 typedef struct {
     const ff_json_paths *paths;
     const uint8_t *readable;
     ff_json_value *values; /* by key; those of the objects being searched */
-    uint64_t *masks;       /* for the scan: three of the text's length */
+    uint64_t *masks;       /* for the marks: three of the text's length */
 } search;
 
 typedef struct {
@@ -254,8 +295,8 @@ static bool is_key(const path_node *key, const uint8_t *start, const uint8_t *re
 }
 
 /* The value of a member, where its key's closing quote is at `quote`. False if there is none: a value that was taken
- * for a key, or (in a text wrongly trusted) anything. */
-static bool value_behind(const search *state, const members *object, int64_t quote, ff_json_value *value) {
+ * for a key, or (in a text that is not well-formed) anything. */
+static bool value_behind(const members *object, int64_t quote, ff_json_value *value) {
     const uint8_t *end = object->text.data + object->text.length;
     const uint8_t *start = ff_json_skip_space(object->text.data + quote + 1, end);
     if (start == end || *start != ':') {
@@ -287,7 +328,7 @@ static bool value_behind(const search *state, const members *object, int64_t quo
         } else {
             start++;
             value->escaped = object->escapes && memchr(start, '\\', (size_t)(stop - start)) != NULL;
-            if (value->escaped && state->paths->trusted) { /* whoever unescapes it relies on its being well-formed */
+            if (value->escaped) { /* whoever unescapes it relies on its being well-formed */
                 bool escaped;
                 if (ff_json_scan_string(start, end, &escaped) != stop + 1) {
                     return false;
@@ -312,7 +353,7 @@ static void find_member(const search *state, const members *object, const path_n
             int bit = 63 - __builtin_clzll(left);
             int64_t quote = 64 * word + bit;
             if (is_key(key, object->text.data + quote - key->length, state->readable) &&
-                value_behind(state, object, quote, value)) {
+                value_behind(object, quote, value)) {
                 return;
             }
             left ^= UINT64_C(1) << bit;
@@ -329,7 +370,7 @@ static ff_json_scan_status search_object(const search *state, int node, ff_bytes
     object.key_starts = key_starts;
     object.key_ends = key_ends;
     ff_json_scan_status status =
-        state->paths->scan(text, state->readable, state->masks, key_starts, key_ends, &object.escapes);
+        state->paths->marks(text, state->readable, state->masks, key_starts, key_ends, &object.escapes);
     if (status != FF_JSON_SCAN_OK) {
         return status;
     }
@@ -386,14 +427,15 @@ static void copy_aliases(const ff_json_paths *paths, ff_json_value *out) {
     }
 }
 
-ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable, ff_json_value *out,
-                               ff_buffer *scratch) {
+ff_json_status ff_json_extract_trusting(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable,
+                                        ff_json_value *out, ff_buffer *scratch, bool *checked) {
+    *checked = false;
     forget_all(paths, out);
     const uint8_t *end = text.data + text.length;
     const uint8_t *start = ff_json_skip_space(text.data, end);
     const uint8_t *position = NULL;
     ff_json_scan_status status = FF_JSON_SCAN_ESCAPED_KEY;
-    if (paths->scan != NULL && start < end && *start == '{') {
+    if (paths->marks != NULL && start < end && *start == '{') {
         status = search_text(paths, (ff_bytes){start, end - start}, readable, out, scratch);
         if (status == FF_JSON_SCAN_OK) {
             copy_aliases(paths, out);
@@ -402,6 +444,7 @@ ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const 
     }
     if (status == FF_JSON_SCAN_ESCAPED_KEY) {
         extraction state = {paths, end, out, scratch};
+        *checked = true;
         position = extract_value(&state, 0, start, 0);
     }
     if (position == NULL || ff_json_skip_space(position, end) != end) {
@@ -410,4 +453,19 @@ ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const 
     }
     copy_aliases(paths, out);
     return paths->nodes[0].first_child >= 0 && *start != '{' ? FF_JSON_NOT_OBJECT : FF_JSON_OK;
+}
+
+ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable, ff_json_value *out,
+                               ff_buffer *scratch) {
+    bool checked;
+    ff_json_status status = ff_json_extract_trusting(paths, text, readable, out, scratch, &checked);
+    if (status == FF_JSON_OK && !checked && !paths->trusted) {
+        const int64_t bounds[2] = {0, text.length};
+        const ff_json_rows row = {text.data, readable, bounds, 1};
+        if (paths->check(&row, 1) == 0) {
+            forget_all(paths, out);
+            return FF_JSON_MALFORMED;
+        }
+    }
+    return status;
 }

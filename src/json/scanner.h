@@ -56,7 +56,13 @@ const uint8_t *ff_json_scan_scalar(const uint8_t *position, const uint8_t *end);
 /* A value of any kind without the space around it; `depth` is the number of arrays and objects it lies in. */
 const uint8_t *ff_json_scan_value(const uint8_t *position, const uint8_t *end, int depth);
 
-/* The same, and appends the value's nodes to the tape. NULL also if there is no memory (tape->nodes->failed). */
+/* One value and nothing but white space behind it. */
+static inline bool ff_json_scan_text(const uint8_t *position, const uint8_t *end) {
+    position = ff_json_scan_value(position, end, 0);
+    return position != NULL && ff_json_skip_space(position, end) == end;
+}
+
+/* As ff_json_scan_value, and appends the value's nodes to the tape. NULL also if there is no memory (tape->nodes->failed). */
 const uint8_t *ff_json_record_value(const uint8_t *position, const uint8_t *end, ff_json_tape *tape);
 
 #endif

@@ -74,8 +74,10 @@ static bool write_number(text_writer *writer, ff_bytes text) {
     }
     int64_t exponent = 0;
     if (position < end) {
-        bool minus = position[1] == '-';
-        for (position += 1 + (minus || position[1] == '+'); position < end; position++) {
+        position++; /* the letter */
+        bool minus = position < end && *position == '-';
+        position += minus || (position < end && *position == '+');
+        for (; position < end && is_digit(*position); position++) {
             if (exponent < INT64_MAX / 16) {
                 exponent = exponent * 10 + (*position - '0');
             }

@@ -77,6 +77,15 @@ static int commonness(uint8_t byte) {
     return byte >= 0xC0 ? 8 : byte >= 0x80 ? 12 : 4;
 }
 
+ff_json_needle ff_json_needle_of(ff_bytes bytes) {
+    ff_json_needle needle = {.bytes = bytes, .anchors = ff_anchors_of(bytes, false)};
+    size_t length = (size_t)(bytes.length < 8 ? bytes.length : 8);
+    memset(&needle.head_mask, 0xFF, length);
+    memcpy(&needle.head, bytes.data, length);
+    memcpy(&needle.tail, bytes.data + bytes.length - length, length);
+    return needle;
+}
+
 ff_anchors ff_anchors_of(ff_bytes needle, bool ignore_case) {
     ff_anchors anchors = {0};
     int best = 1 << 20, next = 1 << 20;

@@ -60,20 +60,25 @@ static ff_presence find_text(const ff_group *group, const ff_batch *batch, const
     return FF_AT_VALUE;
 }
 
-/* Extracts the slots of one row. A null text is a NULL value with nothing in it. */
+/* Extracts the slots of one row. A null text is a NULL value with nothing in it. *checked: the text has been validated,
+ * or there is none; if `strict`, it is (unless it is trusted). */
 static ff_json_status extract_row(const ff_group *group, const ff_batch *batch, const text_place *texts, int64_t row,
-                                  ff_json_value *values, ff_run *run) {
+                                  bool strict, ff_json_value *values, bool *checked, ff_run *run) {
     ff_bytes text;
     const uint8_t *readable;
     ff_presence presence = find_text(group, batch, texts, row, &text, &readable, run);
     if (presence != FF_AT_VALUE) {
+        *checked = true;
         memset(values, 0, sizeof(ff_json_value) * (size_t)group->num_slots); /* FF_MISSING */
         if (presence == FF_AT_NULL && group->root_slot >= 0) {
             values[group->root_slot].kind = FF_NULL;
         }
         return FF_JSON_OK;
     }
-    ff_json_status status = ff_json_extract(group->paths, text, readable, values, &run->keys);
+    *checked = strict;
+    ff_json_status status = strict
+                                ? ff_json_extract(group->paths, text, readable, values, &run->keys)
+                                : ff_json_extract_trusting(group->paths, text, readable, values, &run->keys, checked);
     if (status == FF_JSON_NO_MEMORY) {
         ff_fault_memory(&run->fault);
     }
@@ -104,8 +109,10 @@ void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_ro
         }
         find_texts(at, batch, &texts);
         memset(run->group_runs[group].extracted, 0xFF, 8 * (size_t)ff_num_words(num_rows));
+        memset(run->group_runs[group].checked, 0xFF, 8 * (size_t)ff_num_words(num_rows));
         for (int64_t row = 0; row < first_bad; row++, values += at->num_slots) {
-            ff_json_status status = extract_row(at, batch, &texts, first_row + row, values, run);
+            bool checked;
+            ff_json_status status = extract_row(at, batch, &texts, first_row + row, true, values, &checked, run);
             if (run->fault.status != FF_OK && run->fault.status != FF_BAD_JSON) {
                 run->fault.column = at->source.column;
                 return;
@@ -231,10 +238,58 @@ static bool json_matches(const ff_test *test, const ff_json_value *value, ff_run
     }
 }
 
-/* Of the rows of a word that have not been extracted, those whose text may pass the test. Where the search spares less
- * than a quarter of the rows it pauses, twice as long each time. */
-static uint64_t prefiltered(const ff_test *test, const text_place *texts, int64_t first_row, int num_rows,
-                            uint64_t candidates, ff_run *run) {
+/* ---- Rows by the word ---- */
+
+/* The texts of up to 64 rows. */
+typedef struct {
+    const text_place *texts;
+    int64_t first_row;
+    bool together; /* they lie one behind the other, as `rows` says */
+    ff_json_rows rows;
+    int64_t bounds[65];
+} word_texts;
+
+static void find_word(word_texts *word, const text_place *texts, int64_t first_row, int num_rows) {
+    word->texts = texts;
+    word->first_row = first_row;
+    word->together = texts->direct && texts->readable != NULL;
+    if (!word->together) {
+        return;
+    }
+    const ff_view *view = texts->place.view;
+    int64_t at = view->offset + texts->place.base + first_row;
+    if (view->type->id == FF_TYPE_STRING) {
+        const int32_t *offsets = (const int32_t *)view->values + at;
+        for (int row = 0; row <= num_rows; row++) {
+            word->bounds[row] = offsets[row];
+        }
+    } else {
+        memcpy(word->bounds, (const int64_t *)view->values + at, 8 * (size_t)(num_rows + 1));
+    }
+    word->rows = (ff_json_rows){view->data, texts->readable, word->bounds, num_rows};
+    bool good = word->bounds[0] >= 0 && word->bounds[num_rows] <= texts->readable - word->rows.data;
+    for (int row = 0; row < num_rows; row++) {
+        good &= word->bounds[row] <= word->bounds[row + 1];
+    }
+    word->together = good; /* if not, whoever reads them one by one meets the fault */
+}
+
+/* The rows where there is a text. */
+static uint64_t rows_not_null(const word_texts *word, uint64_t rows) {
+    for (int32_t at = 0; at < word->texts->place.num_validities; at++) {
+        const ff_validity *validity = &word->texts->place.validities[at];
+        for (uint64_t left = rows; left != 0; left &= left - 1) {
+            int row = ff_first_bit(left);
+            bool valid = ff_bit(validity->bits, validity->offset + word->first_row + row);
+            rows &= ~((uint64_t)!valid << row);
+        }
+    }
+    return rows;
+}
+
+/* Those of the candidates whose text may pass the test. Where the search spares less than a quarter of the rows it
+ * pauses, twice as long each time. */
+static uint64_t prefiltered(const ff_test *test, const word_texts *word, uint64_t candidates, ff_run *run) {
     ff_needle_run *needle = &run->needles[test->number];
     int few = 16, asked = __builtin_popcountll(candidates);
     if (asked < few) {
@@ -244,8 +299,7 @@ static uint64_t prefiltered(const ff_test *test, const text_place *texts, int64_
         needle->pause--;
         return candidates;
     }
-    uint64_t left = test->prefilter(texts->place.view, texts->place.base + first_row, num_rows, test->constant.needle,
-                                    &test->needle_anchors, candidates);
+    uint64_t left = test->holding(&word->rows, &test->needle, candidates);
     if (4 * __builtin_popcountll(left) > 3 * asked) {
         needle->next_pause = needle->next_pause == 0 ? 1 : needle->next_pause < 1024 ? 2 * needle->next_pause : 1024;
         needle->pause = needle->next_pause;
@@ -255,34 +309,144 @@ static uint64_t prefiltered(const ff_test *test, const text_place *texts, int64_
     return left;
 }
 
+/* ff_json_member, for all rows in one go or, where they are few, for each alone. */
+static uint64_t find_members(const ff_test *test, const word_texts *word, const ff_json_needle *key,
+                             uint64_t candidates, ff_json_value *values, uint64_t *other_way) {
+    if (3 * __builtin_popcountll(candidates) > word->rows.num_rows) {
+        return test->member(&word->rows, key, candidates, values, other_way);
+    }
+    uint64_t found = 0;
+    *other_way = 0;
+    for (uint64_t left = candidates; left != 0; left &= left - 1) {
+        int row = ff_first_bit(left);
+        ff_json_rows alone = word->rows;
+        uint64_t other;
+        alone.bounds += row;
+        alone.num_rows = 1;
+        found |= test->member(&alone, key, 1, values + row, &other) << row;
+        *other_way |= other << row;
+    }
+    return found;
+}
+
+/* The rows whose text is well-formed. */
+static uint64_t check_rows(const ff_group *group, const ff_batch *batch, const word_texts *word, uint64_t rows,
+                           ff_run *run) {
+    ff_json_check *check = ff_json_paths_check(group->paths);
+    if (word->together) {
+        return check(&word->rows, rows);
+    }
+    uint64_t good = 0;
+    for (uint64_t left = rows; left != 0; left &= left - 1) {
+        int row = ff_first_bit(left);
+        ff_bytes text;
+        const uint8_t *readable;
+        if (find_text(group, batch, word->texts, word->first_row + row, &text, &readable, run) == FF_AT_VALUE) {
+            const int64_t bounds[2] = {0, text.length};
+            const ff_json_rows alone = {text.data, readable, bounds, 1};
+            good |= check(&alone, 1) << row;
+        }
+    }
+    return good;
+}
+
+/* Those of the rows of word `at` whose text is well-formed. */
+static uint64_t well_formed(int32_t number, const ff_batch *batch, const word_texts *word, int64_t at, uint64_t rows,
+                            ff_run *run) {
+    ff_group_run *own = &run->group_runs[number];
+    uint64_t unchecked = rows & ~own->checked[at];
+    if (unchecked != 0) {
+        uint64_t good = check_rows(&run->groups[number], batch, word, unchecked, run);
+        own->checked[at] |= unchecked;
+        own->malformed[at] |= unchecked & ~good;
+    }
+    return rows & ~own->malformed[at];
+}
+
+/* For more paths than that, all values of a row are found at once. */
+#define FEW_SLOTS 4
+
+/* A test is false of a text that is not well-formed, so a text is validated only when the test is true of it, or even
+ * when the row is about to match (see checked_last). */
 void ff_kernel_json(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                     const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_group *group = &run->groups[test->group];
-    ff_json_value *values = group_values(test->group, run);
-    uint64_t *extracted = run->group_runs[test->group].extracted;
+    ff_group_run *own = &run->group_runs[test->group];
+    const bool trusted = ff_json_paths_trusted(group->paths);
     text_place texts;
-    if (values == NULL) {
-        return;
-    }
     find_texts(group, batch, &texts);
-    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
-        uint64_t candidates = source[word], fresh = candidates & ~extracted[word], found = 0;
-        int rows_here = num_rows - 64 * word < 64 ? (int)(num_rows - 64 * word) : 64;
-        if (fresh != 0 && test->prefilter != NULL && texts.direct) {
-            candidates ^= fresh;
-            fresh = prefiltered(test, &texts, first_row + 64 * word, rows_here, fresh, run);
-            candidates |= fresh;
+    ff_bytes key_bytes = {NULL, 0};
+    ff_json_needle key;
+    if (texts.direct && test->member != NULL && group->num_slots <= FEW_SLOTS) {
+        key_bytes = ff_json_paths_key(group->paths, test->slot);
+    }
+    const bool by_key = key_bytes.length > 0;
+    if (by_key) {
+        key = ff_json_needle_of(key_bytes);
+    }
+    const bool prefilters = test->holding != NULL && !(by_key && ff_equal_bytes(key_bytes, test->needle.bytes));
+    for (int64_t at = 0; at < ff_num_words(num_rows); at++) {
+        uint64_t candidates = source[at] & ~own->malformed[at], extracted = own->extracted[at], found = 0;
+        uint64_t fresh = candidates & ~extracted;
+        int rows_here = num_rows - 64 * at < 64 ? (int)(num_rows - 64 * at) : 64;
+        word_texts word;
+        if (candidates == 0) {
+            destination[at] = 0;
+            continue;
         }
-        extracted[word] |= fresh;
-        for (uint64_t left = candidates; left != 0; left &= left - 1) {
-            int row = ff_first_bit(left);
-            ff_json_value *of_row = values + (64 * word + row) * group->num_slots;
-            if (fresh >> row & 1) {
-                extract_row(group, batch, &texts, first_row + 64 * word + row, of_row, run);
+        find_word(&word, &texts, first_row + 64 * at, rows_here);
+        if (prefilters && word.together && fresh != 0) {
+            fresh = prefiltered(test, &word, fresh, run);
+        }
+        if (by_key && word.together && fresh != 0) {
+            ff_json_value members[64];
+            uint64_t other_way;
+            uint64_t rows = rows_not_null(&word, find_members(test, &word, &key, fresh, members, &other_way));
+            for (; rows != 0; rows &= rows - 1) {
+                int row = ff_first_bit(rows);
+                found |= (uint64_t)json_matches(test, &members[row], run) << row;
             }
-            found |= (uint64_t)json_matches(test, of_row + test->slot, run) << row;
+            fresh = other_way;
         }
-        destination[word] = found;
+        candidates = (candidates & extracted) | fresh;
+        if (candidates != 0) {
+            ff_json_value *values = group_values(test->group, run);
+            if (values == NULL) {
+                return;
+            }
+            own->extracted[at] |= fresh;
+            for (; candidates != 0; candidates &= candidates - 1) {
+                int row = ff_first_bit(candidates);
+                ff_json_value *of_row = values + (64 * at + row) * group->num_slots;
+                if (fresh >> row & 1) {
+                    bool checked;
+                    extract_row(group, batch, &texts, word.first_row + row, false, of_row, &checked, run);
+                    own->checked[at] |= (uint64_t)checked << row;
+                }
+                found |= (uint64_t)json_matches(test, of_row + test->slot, run) << row;
+            }
+        }
+        destination[at] = trusted || group->checked_last ? found : well_formed(test->group, batch, &word, at, found, run);
+    }
+}
+
+void ff_groups_check_last(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                          uint64_t *rows, ff_run *run) {
+    for (int32_t number = 0; number < num_groups; number++) {
+        const ff_group *group = &run->groups[number];
+        if (!group->checked_last || ff_json_paths_trusted(group->paths)) {
+            continue;
+        }
+        text_place texts;
+        find_texts(group, batch, &texts);
+        for (int64_t at = 0; at < ff_num_words(num_rows); at++) {
+            if (rows[at] != 0) {
+                word_texts word;
+                int rows_here = num_rows - 64 * at < 64 ? (int)(num_rows - 64 * at) : 64;
+                find_word(&word, &texts, first_row + 64 * at, rows_here);
+                rows[at] = well_formed(number, batch, &word, at, rows[at], run);
+            }
+        }
     }
 }
 

@@ -111,61 +111,55 @@ static int64_t width_of(ff_type_id id) {
     }
 }
 
+/* Decides on the 64 entries, or fewer, from `first` on: a bit for each that passes. */
+static uint64_t decide_entries(const ff_test *test, const ff_view *dictionary, int64_t first, int64_t num_entries,
+                               ff_run *run) {
+    ff_type_id id = dictionary->type->id;
+    uint64_t passing = 0;
+    if (test->dense != NULL && id != FF_TYPE_DICTIONARY && id != FF_TYPE_RUN_END_ENCODED && id != FF_TYPE_NULL) {
+        uint64_t all = ~UINT64_C(0) >> (64 - num_entries);
+        uint64_t present = dictionary->validity == NULL
+                               ? all
+                               : ff_load_bits(dictionary->validity, dictionary->offset + first, num_entries);
+        test->dense(test, dictionary, first, num_entries, &present, &passing, run);
+        return test->on_null ? passing | (all & ~present) : passing;
+    }
+    for (int64_t entry = 0; entry < num_entries; entry++) {
+        passing |= (uint64_t)decide(test, dictionary, first + entry, run) << entry;
+    }
+    return passing;
+}
+
+/* Notes a run of entries that pass; the one before ends earlier. */
+static void add_run(ff_verdicts *verdicts, int64_t lower, int64_t upper) {
+    bool goes_on = verdicts->num_runs > 0 && verdicts->runs[verdicts->num_runs - 1].upper == lower - 1;
+    if (goes_on) {
+        verdicts->runs[verdicts->num_runs - 1].upper = upper;
+    } else if (verdicts->num_runs >= 0 && verdicts->num_runs < FF_MOST_RUNS) {
+        verdicts->runs[verdicts->num_runs++] = (ff_int64_interval){lower, upper};
+    } else {
+        verdicts->num_runs = -1;
+    }
+}
+
 /* The verdicts on all of a dictionary's entries, decided when the run first asks; NULL if it has more entries than the
  * run has rows (or there is no memory), so that those that occur are to be decided one by one. */
 static const ff_verdicts *verdicts_of(const ff_test *test, const ff_view *dictionary, ff_run *run) {
     ff_verdicts *verdicts = &run->verdicts[test->number];
-    if (verdicts->flags == NULL && dictionary->length <= run->num_rows) {
-        verdicts->flags = calloc((size_t)dictionary->length + 1, 1);
-        bool before = false;
-        for (int64_t entry = 0; verdicts->flags != NULL && entry < dictionary->length; entry++) {
-            bool passes = decide(test, dictionary, entry, run);
-            verdicts->flags[entry] = passes;
-            if (passes && !before && verdicts->num_runs >= 0) {
-                verdicts->num_runs = verdicts->num_runs < FF_MOST_RUNS ? verdicts->num_runs + 1 : -1;
-            }
-            if (passes && verdicts->num_runs > 0) {
-                ff_int64_interval *last = &verdicts->runs[verdicts->num_runs - 1];
-                *last = (ff_int64_interval){before ? last->lower : entry, entry};
-            }
-            before = passes;
+    if (verdicts->flags != NULL || dictionary->length > run->num_rows) {
+        return verdicts->flags == NULL ? NULL : verdicts;
+    }
+    verdicts->flags = calloc((size_t)dictionary->length + 1, 1);
+    for (int64_t first = 0; verdicts->flags != NULL && first < dictionary->length; first += 64) {
+        int64_t num_entries = dictionary->length - first < 64 ? dictionary->length - first : 64;
+        uint64_t passing = decide_entries(test, dictionary, first, num_entries, run);
+        for (uint64_t left = passing; left != 0; left &= left - 1) {
+            int64_t entry = first + ff_first_bit(left);
+            verdicts->flags[entry] = 1;
+            add_run(verdicts, entry, entry);
         }
     }
     return verdicts->flags == NULL ? NULL : verdicts;
-}
-
-/* Entry numbers against intervals of them, as numbers of a column are compared. */
-static void compare_entries(const ff_int64_interval *intervals, int32_t num_intervals, const ff_view *view,
-                            int64_t first, int64_t num_rows, const uint64_t *candidates, uint64_t *destination,
-                            ff_run *run) {
-    ff_uint64_interval positive[FF_MOST_RUNS];
-    for (int32_t at = 0; at < num_intervals; at++) {
-        positive[at] = (ff_uint64_interval){(uint64_t)intervals[at].lower, (uint64_t)intervals[at].upper};
-    }
-    ff_test entries = {.constant = {.num_int64s = num_intervals,
-                                    .int64s = intervals,
-                                    .num_uint64s = num_intervals,
-                                    .uint64s = positive}};
-    ff_target_in_use->numbers[view->type->index_id](&entries, view, first, num_rows, candidates, destination, run);
-}
-
-/* Where few runs of entries pass, entry numbers are compared with these. False if that is not to be done: there are more
- * runs, or some candidate's number may be out of range. */
-static bool compared(const ff_verdicts *verdicts, const ff_view *view, int64_t first, int64_t num_rows,
-                     const uint64_t *candidates, uint64_t *destination, ff_run *run) {
-    static const int64_t greatest[] = {[1] = INT8_MAX, [2] = INT16_MAX, [4] = INT32_MAX, [8] = INT64_MAX};
-    uint64_t inside[64];
-    int64_t num_entries = ff_child(view, 0)->length, width = width_of(view->type->index_id);
-    if (verdicts->num_runs < 0 || num_entries == 0 || num_entries - 1 > greatest[width] || num_rows > 64 * 64) {
-        return false;
-    }
-    ff_int64_interval all = {0, num_entries - 1};
-    compare_entries(&all, 1, view, first, num_rows, candidates, inside, run);
-    if (memcmp(inside, candidates, 8 * (size_t)ff_num_words(num_rows)) != 0) {
-        return false;
-    }
-    compare_entries(verdicts->runs, verdicts->num_runs, view, first, num_rows, candidates, destination, run);
-    return true;
 }
 
 /* A dictionary: each entry is decided once. */
@@ -176,14 +170,10 @@ static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_
     const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
     const ff_verdicts *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
-    if (verdicts != NULL && compared(verdicts, place->view, first, num_rows, candidates, destination, run)) {
-        add_nulls(test, num_rows, destination, run);
-        return;
-    }
     if (verdicts != NULL) {
         ff_type_id id = place->view->type->index_id;
         const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
-        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts->flags, candidates,
+        if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, candidates,
                                                destination)) {
             ff_fault_data(&run->fault, "a dictionary index is out of range");
             return;
@@ -396,7 +386,10 @@ bool ff_test_prepare(ff_test *test) {
         constant->anchors = ff_anchors_of(constant->text, test->opcode == FF_OP_CONTAINS_IGNORE_CASE);
     }
     if (constant->needle.length > 0) {
-        test->needle_anchors = ff_anchors_of(constant->needle, false);
+        test->needle = ff_json_needle_of(constant->needle);
+    }
+    if (test->group < 0 && !ff_interval_table_new(constant)) {
+        return false;
     }
     return constant->num_strings <= 1 || ff_string_set_new(&constant->set, constant->strings, constant->num_strings);
 }
@@ -404,6 +397,7 @@ bool ff_test_prepare(ff_test *test) {
 void ff_test_free(ff_test *test) {
     ff_json_pattern_free(test->constant.pattern);
     ff_string_set_free(&test->constant.set);
+    ff_interval_table_free(&test->constant.table);
 }
 
 bool ff_test_bind(ff_test *test) {
@@ -411,11 +405,8 @@ bool ff_test_bind(ff_test *test) {
     test->matches = never;
     if (test->group >= 0) {
         test->kernel = ff_kernel_json;
-        if (test->constant.needle.length > 0 && test->source->direct) {
-            test->prefilter = test->source->type->id == FF_TYPE_STRING         ? ff_target_in_use->json_prefilter
-                              : test->source->type->id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_json_prefilter
-                                                                               : NULL;
-        }
+        test->holding = test->constant.needle.length > 0 ? ff_target_in_use->json_holding : NULL;
+        test->member = ff_target_in_use->json_member;
         return true;
     }
     if (test->source->column < 0) {
@@ -455,8 +446,13 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
     run->group_runs = calloc((size_t)num_groups + 1, sizeof(ff_group_run));
     bool good = run->candidates && run->nulls && run->needles && run->verdicts && run->group_runs;
     for (int32_t group = 0; group < num_groups && good; group++) {
-        run->group_runs[group].extracted = calloc(num_words, 8);
-        good = run->group_runs[group].extracted != NULL;
+        ff_group_run *own = &run->group_runs[group];
+        own->extracted = calloc(3 * num_words, 8);
+        good = own->extracted != NULL;
+        if (good) {
+            own->checked = own->extracted + num_words;
+            own->malformed = own->checked + num_words;
+        }
     }
     return good;
 }
@@ -481,6 +477,7 @@ void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests) {
 
 void ff_run_next_morsel(ff_run *run, int32_t num_groups) {
     for (int32_t group = 0; group < num_groups; group++) {
-        memset(run->group_runs[group].extracted, 0, 8 * (size_t)ff_num_words(run->morsel_rows));
+        /* The other row sets are behind this one. */
+        memset(run->group_runs[group].extracted, 0, 3 * 8 * (size_t)ff_num_words(run->morsel_rows));
     }
 }

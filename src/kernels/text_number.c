@@ -211,7 +211,7 @@ static int64_t read_exponent(const uint8_t *position, const uint8_t *end) {
     if (position < end && (*position == '-' || *position == '+')) {
         negative = *position++ == '-';
     }
-    for (; position < end; position++) {
+    for (; position < end && is_digit(*position); position++) {
         if (exponent < INT64_MAX / 16) {
             exponent = exponent * 10 + (*position - '0');
         }

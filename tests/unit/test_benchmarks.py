@@ -163,10 +163,17 @@ def test_the_chart_is_drawn(tmp_path: pathlib.Path) -> None:
 
 def test_instruction_counts_are_compared_within_the_tolerance() -> None:
     baseline = {"compiler": "a", "cases": {"same": 10.0, "dearer": 10.0, "cheaper": 10.0}}
-    counted = {"compiler": "b", "cases": {"same": 10.5, "dearer": 11.5, "cheaper": 8.0, "new": 1.0}}
+    counted = {"compiler": "a", "cases": {"same": 10.5, "dearer": 11.5, "cheaper": 8.0, "new": 1.0}}
     lines, bad = instructions.compare(baseline, counted, 0.1)
     assert bad == ["dearer", "new"]
-    assert "dearer by 15%" in lines[2] and "cheaper by 20%" in lines[3] and "the baseline is of a" in lines[-1]
+    assert "dearer by 15%" in lines[2] and "cheaper by 20%" in lines[3]
+
+
+def test_instruction_counts_of_another_compiler_are_shown_but_not_judged() -> None:
+    baseline = {"compiler": "a", "cases": {"dearer": 10.0}}
+    lines, bad = instructions.compare(baseline, {"compiler": "b", "cases": {"dearer": 11.5}}, 0.1)
+    assert bad == []
+    assert "dearer by 15%" in lines[1] and "not judged: the baseline is of a" in lines[-1]
 
 
 def test_the_committed_counts_name_their_compiler_and_target() -> None:

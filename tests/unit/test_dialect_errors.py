@@ -445,3 +445,30 @@ def test_json_text_is_what_json_reads_back(value: Any) -> None:
 @given(PYTHON)
 def test_any_value_can_be_shown(value: Any) -> None:
     assert len(shown(value)) < 100
+
+
+@pytest.mark.parametrize(
+    ("filter", "dialect", "code", "hint"),
+    [
+        ({"sourceType": {"$gte": 1}}, "auto", "wrong_type", 'stand in "metadata"'),
+        ({"sourceType": {"$gte": 1}}, "anansi", "unknown_key", '{"metadata": {"sourceType": …}}'),
+        ({"$and": [{"sourceType": "a"}]}, "auto", "unknown_key", '{"metadata": {"sourceType": …}}'),
+        ({"$and": [condition("id", "eq", 1)]}, "auto", "unknown_key", 'have no "$"'),
+        ({"AND": [condition("id", "eq", 1)]}, "auto", "wrong_type", 'did you mean "and"?'),
+        ({"Not": condition("id", "eq", 1)}, "auto", "wrong_type", 'did you mean "not"?'),
+        ({"$AND": [{"metadata": {"a": 1}}]}, "auto", "unknown_key", 'did you mean "$and"?'),
+        ({"AND": [{"metadata": {"a": 1}}]}, "anansi", "unknown_key", 'did you mean "$and"?'),
+        (condition("importance", ">=", 1), "auto", "unknown_operator", 'did you mean "gte"?'),
+        (condition("importance", "$gte", 1), "auto", "unknown_operator", 'did you mean "gte"?'),
+        (condition("id", "==", "a"), "auto", "unknown_operator", 'did you mean "eq"?'),
+        (condition("id", "<>", "a"), "auto", "unknown_operator", 'did you mean "ne"?'),
+        ({"metadata": {"a": {">=": 1}}}, "auto", "unknown_operator", 'did you mean "$gte"?'),
+        ({"metadata": {"a": {"gte": 1}}}, "auto", "unknown_operator", 'did you mean "$gte"?'),
+        ({"metadata": {"a": {"==": 1}}}, "auto", "unknown_operator", "give the value itself"),
+        ({"metadata": {"a": {"$eq": 1}}}, "auto", "unknown_operator", "give the value itself"),
+    ],
+)
+def test_what_was_probably_meant(filter: Any, dialect: str, code: str, hint: str) -> None:
+    error = fault(filter, dialect)
+    assert error.code == code
+    assert hint in error.message

@@ -106,7 +106,7 @@ def layouts(rows: list[str | None]) -> Iterator[tuple[str, pa.Array]]:
 def bits(flt: fastfilter.Filter, batch: pa.RecordBatch, name: str, morsel_rows: int) -> bytearray:
     flt._machines.clear()
     out = bytearray(batch.num_rows // 8 + 1)
-    flt._machine(batch.schema, name).attach(batch).run(0, batch.num_rows, out, morsel_rows)
+    flt._machine(batch.schema, name).attach(batch).run([(0, batch.num_rows)], out, morsel_rows)
     return out
 
 

@@ -36,7 +36,7 @@ def test_bits_outside_the_range_stay(start: int, stop: int, morsel_rows: int) ->
     out = bytearray(38)
     for row in outside:
         out[row // 8] |= 1 << row % 8
-    attached.run(start, stop, out, morsel_rows)
+    attached.run([(start, stop)], out, morsel_rows)
     expected = sorted(outside + [row for row in range(start, stop) if row % 3 == 0])
     assert [row for row in range(304) if out[row // 8] >> row % 8 & 1] == expected
 
@@ -69,10 +69,10 @@ def test_arguments_of_run_are_checked() -> None:
     attached = machine.attach(batch)
     for start, stop, out, morsel_rows in ((-1, 2, 1, 64), (0, 4, 1, 64), (2, 1, 1, 64), (0, 3, 0, 64), (0, 3, 1, 0)):
         with pytest.raises(ValueError, match=r"rows|bytes"):
-            attached.run(start, stop, bytearray(out), morsel_rows)
+            attached.run([(start, stop)], bytearray(out), morsel_rows)
     with pytest.raises(TypeError, match="bytearray"):
-        attached.run(0, 3, b"\0", 64)  # type: ignore[arg-type]
-    attached.run(0, 0, bytearray(), 64)
+        attached.run([(0, 3)], b"\0", 64)  # type: ignore[arg-type]
+    attached.run([(0, 0)], bytearray(), 64)
     assert machine.kernels == ["0 EXISTS metadata.f0: int64"]
 
 
@@ -85,7 +85,7 @@ def test_one_batch_on_many_threads() -> None:
 
     def task(number: int) -> bytearray:
         out = bytearray(1_250)
-        attached[number % 2].run(0, 10_000, out, 512)
+        attached[number % 2].run([(0, 10_000)], out, 512)
         return out
 
     with ThreadPoolExecutor(8) as pool:
@@ -110,7 +110,7 @@ def test_nothing_leaks() -> None:
         machine = Machine(binding)
         for _ in range(number):
             attached = machine.attach(batch.slice(1))
-            attached.run(0, 149, bytearray(20), 64)
+            attached.run([(0, 149)], bytearray(20), 64)
             Machine(binding)
 
     calls(1_000)
@@ -190,3 +190,45 @@ def test_batches_of_another_schema_are_errors() -> None:
     for other in (pa.array(["a", "b", "c"]), pa.array([1, 2], pa.int8()), pa.array([[1]]), array.dictionary_encode()):
         with pytest.raises(DataError, match="type is not the one"):
             machine.attach(pa.record_batch([other], ["c"]))
+
+
+class Lying(pa.ExtensionType):
+    """A type that says it equals every other of its kind, whatever lies in it."""
+
+    def __init__(self, storage: pa.DataType) -> None:
+        super().__init__(storage, "test.lying")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> Lying:
+        return cls(storage)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lying)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_types_that_only_say_that_they_are_equal_are_errors() -> None:
+    numbers = pa.ExtensionArray.from_storage(Lying(pa.int64()), pa.array([1, 2]))
+    texts = pa.ExtensionArray.from_storage(Lying(pa.string()), pa.array(["a", "b"]))
+    batch = pa.record_batch([texts], ["c"])
+    machine = Machine(Binding(single_test(Opcode.EQUALS_ANY, equal("a")), (source_of(texts),), batch.schema, False))
+    assert machine.evaluate(pa.record_batch([texts], ["c"]), 64) == b"\x01"
+    with pytest.raises(DataError, match="type is not the one"):
+        machine.attach(pa.record_batch([numbers], ["c"]))
+
+
+def test_batches_of_more_columns_are_errors_and_unread_columns_are_not_looked_at() -> None:
+    array = pa.array([1, 2, 3])
+    wide = pa.record_batch([pa.array([b"x"] * 3)] * 9 + [array], [f"b{number}" for number in range(9)] + ["c"])
+    for batch, column in ((wide, 9), (wide.select(["b1", "c"]), 1), (wide.select(["c"]), 0)):
+        source = source_of(array, column=column)
+        machine = Machine(Binding(single_test(Opcode.EQUALS_ANY, equal(2)), (source,), batch.schema, False))
+        assert machine.evaluate(batch, 64) == b"\x02"
+        assert machine.evaluate(batch.slice(1), 64) == b"\x01"
+        with pytest.raises(DataError, match="columns"):
+            machine.attach(wide.select(["b1", "b2", "c"]))

@@ -10,7 +10,6 @@ import itertools
 import json
 import pickle
 import re
-import struct
 import sys
 import sysconfig
 import types
@@ -40,7 +39,7 @@ import fastfilter
 from fastfilter._records import RecordProgram
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import OPCODES, Opcode
-from fastfilter.bytecode.program import WORD, Field, FieldUse, Instruction, Program, Role
+from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program, Role
 from fastfilter.errors import BindError, DataError
 from fastfilter.runtime import records as choice
 from fastfilter.runtime.binder import BindOptions
@@ -541,34 +540,146 @@ def test_the_choice() -> None:
     assert isinstance(used._matcher, RecordProgram) is (fastfilter.backend == "native")
 
 
-def words(*steps: tuple[int, int, int, int, int, int]) -> bytes:
-    return b"".join(itertools.starmap(WORD.pack, steps))
-
-
-END = (Opcode.RETURN, 0, 0, 0, 0, 0)
-ONE_TEST = ((frozenset(["a"]), "a", Lowered(), bool),)
-NO_TEXT = ((frozenset(), None, Lowered(), bool),)
+ONE_TEST = (choice.NativeTest(Opcode.EQUALS_ANY, 0, 0, frozenset("a"), "a", (), Lowered(), bool),)
+JSON_TEST = (ONE_TEST[0]._replace(opcode=Opcode.JSON_CONTAINS),)
+ONE_FIELD = ((True, ("v",)),)
 
 
 @pytest.mark.parametrize(
-    ("code", "num_registers", "fields", "tests", "message"),
+    ("first", "steps", "fields", "tests", "message"),
     [
-        (b"", 1, (), (), "RETURN"),
-        (words(END), 0, (), (), "registers"),
-        (words(END), 257, (), (), "registers"),
-        (words((Opcode.MOVE, 1, 0, 0, 0, 0), END), 1, (), (), "register beyond"),
-        (words((Opcode.RETURN, 0, 1, 0, 0, 0)), 1, (), (), "register beyond"),
-        (words((Opcode.JUMP_IF_NONE, 0, 0, 0, 0, 0), END), 1, (), (), "jumps"),
-        (words((Opcode.JUMP_IF_NONE, 0, 0, 0, 0, 2), END), 1, (), (), "jumps"),
-        (words((Opcode.CLEAR, 0, 0, 0, 0, 0)), 1, (), (), "RETURN"),
-        (words((Opcode.EQUALS_ANY, 0, 0, 0, 0, 0), END), 1, (), ONE_TEST, "field"),
-        (words((Opcode.EQUALS_ANY, 0, 0, 0, 0, 0), END), 1, ((True, ("v",)),), (), "test"),
-        (words((Opcode.CONTAINS, 0, 0, 0, 0, 0), END), 1, ((True, ("v",)),), NO_TEXT, "text"),
-        (words(END), 1, ((False, ()),), (), "one key"),
+        (0, (), (), (), "no step 0"),
+        (-3, (), (), (), "no step -3"),
+        (0, ((0, -1, -2),), ONE_FIELD, (), "test 0 of 0"),
+        (0, ((-1, -1, -2),), ONE_FIELD, ONE_TEST, "test -1 of 1"),
+        (0, ((0, 0, -2),), ONE_FIELD, ONE_TEST, "leads back"),
+        (0, ((0, -1, 1),), ONE_FIELD, ONE_TEST, "leads back or to none"),
+        (0, ((0, -1, -3),), ONE_FIELD, ONE_TEST, "leads back or to none"),
+        (0, ((0, -1, -2),), (), ONE_TEST, "field 0 of 0"),
+        (0, ((0, -1, -2),), ONE_FIELD, (ONE_TEST[0]._replace(opcode=0),), "no test 0"),
+        (0, ((0, -1, -2),), ONE_FIELD, (ONE_TEST[0]._replace(text=None),), "no text"),
+        (0, ((0, -1, -2),), ONE_FIELD, (ONE_TEST[0]._replace(json=(1,)),), "JSON"),
+        (0, ((0, -1, -2),), ONE_FIELD, JSON_TEST, "JSON"),
+        (0, ((0, -1, -2),), ONE_FIELD, (JSON_TEST[0]._replace(json=(object(),)),), "JSON"),
+        (-1, (), ((False, ()),), (), "one key"),
+        (-1, (), ((True, ()),), (), "one key"),
     ],
 )  # fmt: skip
-def test_parts_that_do_not_fit(code: bytes, num_registers: int, fields: Any, tests: Any, message: str) -> None:
+def test_parts_that_do_not_fit(first: int, steps: Any, fields: Any, tests: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        RecordProgram(code, num_registers, "metadata", fields, tests, lambda given, rows: [])
-    with pytest.raises(struct.error):
-        RecordProgram(b"1", 1, "metadata", (), (), lambda given, rows: [])
+        RecordProgram(first, steps, "metadata", fields, tests, lambda given, rows: [])
+
+
+def test_keys_of_a_subclass_count_as_their_text() -> None:
+    with pytest.raises(TypeError, match="plain"):
+        RecordProgram(-1, (), Mood.GOOD, (), (), lambda given, rows: [])
+    flt = fastfilter.compile({"field": "content", "operator": "eq", "value": "x"}, fields={"content": Mood.GOOD})
+    agree(flt.program, given := [{"a": "x"}, {"a": "y"}], flt._options)
+    assert flt.select(given) == [{"a": "x"}]
+
+
+# -- JSON to be contained ----------------------------------------------------------------------------------------------
+
+_LEAVES: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 0.5, -0.0, 1e20, 2**53, 2**53 + 1, float(2**53), 2.0**63, 2**63, 9223372036854776000,
+    2.0**64, 2**64 - 1, -(2**63), -(2.0**63), 1e22, 1e300, "a", "", "é", "\ud83d", "NaN", "Infinity", "1", "true",
+)  # fmt: skip
+_VALUES = st.recursive(
+    st.sampled_from((*_LEAVES, float("nan"), float("inf"), float("-inf"))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+_PATTERNS = st.recursive(
+    st.sampled_from(_LEAVES),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def test_random_values_that_contain_json(counted: Callable[[str, int], None]) -> None:
+    answers = {True: 0, False: 0}
+
+    @given(st.lists(_VALUES, min_size=1, max_size=6), _PATTERNS, st.sampled_from(("", "1e400", "1.0", "0.50", "5e-1")))
+    def run(values: list[Any], pattern: Any, number: str) -> None:
+        text = f"[{number}]" if number else program_strategies.compact_json(pattern)
+        given: list[Any] = [{"metadata": {"v": value}} for value in values]
+        # What contains the pattern for certain: itself, and itself among others.
+        given += [{"metadata": {"v": value}} for value in (pattern, [*values, pattern], {"a": pattern, "b": values})]
+        selected = agree(single(Opcode.JSON_CONTAINS, Json(text), Elements.NEVER, V), given)
+        answers[True] += len(selected)
+        answers[False] += len(given) - len(selected)
+
+    run()
+    assert min(answers.values()) > 50, answers
+    counted("differential: random JSON contained in dicts", sum(answers.values()))
+
+
+def test_containment_is_decided_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    make_test = choice.make_test
+
+    def watched(*arguments: Any) -> Callable[[Any], bool]:
+        test = make_test(*arguments)
+        return lambda value: bool(asked.append(value) or test(value))
+
+    monkeypatch.setattr(choice, "make_test", watched)
+    values: list[Any] = [value for value in _LEAVES if not isinstance(value, float) or abs(value) < 2**53]
+    values += [[value] for value in values] + [{"a": value, "b": [{"c": value}]} for value in values]
+    given: list[Any] = [{"metadata": {"v": value}} for value in values]
+    for pattern in values:
+        program = single(Opcode.JSON_CONTAINS, Json(program_strategies.compact_json(pattern)), Elements.NEVER, V)
+        wanted = choice.record_matcher(program, OPTIONS[0], "python").select(given)
+        native = choice.record_matcher(program, OPTIONS[0], "native")
+        assert list(map(id, native.select(given))) == list(map(id, wanted)), pattern
+    assert not asked
+    matcher = choice.record_matcher(single(Opcode.JSON_CONTAINS, Json("1e20"), Elements.NEVER, V), OPTIONS[0], "native")
+    assert matcher.matches({"metadata": {"v": [1e20]}})
+    assert asked  # what a large double's digits say is left to Python
+
+
+def test_deep_patterns_and_values() -> None:
+    for depth in (20, 60, 64, 65, 100, 1000):
+        text = program_strategies.compact_json(nested(depth)) if depth < 500 else "[" * depth + "]" * depth
+        given: list[Any] = [{"metadata": {"v": nested(other)}} for other in (1, 20, 60, 63, 64, 65, 100, 1000)]
+        agree(single(Opcode.JSON_CONTAINS, Json(text), Elements.NEVER, V), given)
+
+
+def test_missing_is_no_value_within_a_container() -> None:
+    for value in ([MISSING], {"a": MISSING}, [[MISSING]]):
+        program = single(Opcode.EXISTS, None, Elements.NEVER, V)
+        assert agree(program, [{"metadata": {"v": value}}])[0] is BindError
+
+
+# -- where keys are found ----------------------------------------------------------------------------------------------
+
+
+def test_keys_that_change_their_places_and_their_objects() -> None:
+    """Whatever was learned of the places of keys, and of the objects they are, answers stay the same."""
+    flt = fastfilter.compile(
+        {"and": [
+            {"field": "metadata.alpha", "operator": "gte", "value": 1},
+            {"field": "metadata.beta.gamma", "operator": "in", "value": ["x", "y"]},
+            {"field": "content", "operator": "ne", "value": "z"},
+        ]}
+    )  # fmt: skip
+    random = Random(5)
+    given: list[Any] = []
+    for phase in range(6):
+        for _ in range(300):
+            metadata = {"alpha": random.choice((0, 1, 2.5)), "beta": {"gamma": random.choice("xyz")}, "other": 1}
+            record = {"content": random.choice("zab"), "metadata": metadata, "id": 5}
+            if phase % 2:
+                metadata = dict(random.sample(list(metadata.items()), random.randrange(4)))
+                record = dict(random.sample(list({**record, "metadata": metadata}.items()), 3))
+            given.append(json.loads(json.dumps(record)) if phase % 3 else record)
+    assert 100 < len(agree(flt.program, given)) < 1200
+
+
+def test_a_list_that_changes_meanwhile() -> None:
+    program = single(Opcode.EXISTS, None, Elements.NEVER, V)
+    native = choice.record_matcher(program, OPTIONS[0], "native")
+    given: list[Any] = [{"metadata": {"v": number}} for number in range(20)]
+    shorter = Key("v", lambda: given.clear() or True)
+    given[3] = {"metadata": {shorter: 1}}
+    first = given[:4]
+    assert native.select(given) == first

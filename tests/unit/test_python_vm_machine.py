@@ -39,8 +39,7 @@ def run(
 ) -> list[int]:
     out = bytearray((batch.num_rows + 7) // 8)
     attached = machine.attach(batch)
-    for start, stop in ranges or ((0, batch.num_rows),):
-        attached.run(start, stop, out, morsel_rows)
+    attached.run(ranges or [(0, batch.num_rows)], out, morsel_rows)
     assert len(out) == (batch.num_rows + 7) // 8
     bits = int.from_bytes(out, "little")
     assert bits >> batch.num_rows == 0
@@ -252,7 +251,8 @@ def test_threads_share_an_attached_batch() -> None:
     attached = bound(one, batch.schema, Source(0, (JsonPath(("b",)),))).attach(batch)
     out = bytearray(num_rows // 8)
     threads = [
-        threading.Thread(target=attached.run, args=(start, start + 512, out, 100)) for start in range(0, num_rows, 512)
+        threading.Thread(target=attached.run, args=([(start, start + 512)], out, 100))
+        for start in range(0, num_rows, 512)
     ]
     for thread in threads:
         thread.start()

@@ -13,6 +13,7 @@ from typing import Final
 from fastfilter.bytecode.constants import Intervals, Json, Strings
 from fastfilter.bytecode.program import Field, Role
 from fastfilter.compiler.dialects.base import (
+    OPERATOR_SIGNS,
     Dialect,
     Limits,
     Path,
@@ -41,6 +42,7 @@ from fastfilter.compiler.expr import (
     TextEqualsAny,
     TextNumberRange,
 )
+from fastfilter.errors import FilterError
 from fastfilter.values import point
 
 __all__ = ["ANANSI", "FILTER_KEYS", "AnansiLimits"]
@@ -84,7 +86,7 @@ class _Parser:
             raise over_limit("too_deep", path, f"the filter is {depth} levels deep here", self.limits.max_depth)
         for key in node:
             if key not in FILTER_KEYS:
-                raise fault("unknown_key", (path, key), f"unknown key {quoted(key)} in a filter", FILTER_KEYS, key)
+                raise _unknown_key(node, (path, key), key)
         parts: list[Expression] = []
         if "metadata" in node:
             self.metadata(node["metadata"], (path, "metadata"), parts)
@@ -145,11 +147,29 @@ def _operators(field: Field, value: object, path: Path, parts: list[Expression])
             parts.append(JsonContains(field, Json(json_text(operand, here))))
             continue
         if operator not in _OPERATORS:
-            raise fault("unknown_operator", here, f"unknown operator {quoted(operator)}", _OPERATORS, operator)
+            raise _unknown_operator(operator, here)
         scalar = scalar_of(operand, here, f"a finite number, which {operator} takes")
         if type(scalar) is not int and type(scalar) is not float:
             raise fault("wrong_type", here, f"{operator} takes a finite number, not {shown(scalar)}")
         parts.append(TextNumberRange(field, Intervals((interval_of(operator[1:], _double(scalar, here)),))))
+
+
+def _unknown_key(node: dict[str, object], path: Path, key: str) -> FilterError:
+    message = f"unknown key {quoted(key)} in a filter"
+    if "field" in node and "operator" in node:
+        message += '; a condition with "field" and "operator" is FishMem\'s, whose "and" and "or" have no "$"'
+        return fault("unknown_key", path, message, FILTER_KEYS)
+    if not key.startswith("$") and key.lower() not in ("and", "or", "metadata"):
+        message += f'; if it is a key of the metadata, it stands in "metadata": {{"metadata": {{{quoted(key)}: …}}}}'
+    return fault("unknown_key", path, message, FILTER_KEYS, key)
+
+
+def _unknown_operator(operator: str, path: Path) -> FilterError:
+    message = f"unknown operator {quoted(operator)}"
+    meant = OPERATOR_SIGNS.get(operator, operator.removeprefix("$").lower())
+    if meant == "eq":
+        message += "; to be equal to a value, give the value itself instead of the object"
+    return fault("unknown_operator", path, message, _OPERATORS, "$" + meant)
 
 
 def _double(number: int | float, path: Path) -> int | float:

@@ -26,9 +26,9 @@ from fastfilter.errors import FilterError, nearest_name, pointer_of
 from fastfilter.values import Interval, canonical_number
 
 __all__ = [
-    "CODES", "Dialect", "Limits", "Path", "Request", "Scalar", "array_of", "fault", "interval_of", "is_array",
-    "is_object", "is_text", "json_text", "number_of", "object_of", "over_limit", "quoted", "read_json", "scalar_of",
-    "shown", "string_of",
+    "CODES", "OPERATOR_SIGNS", "Dialect", "Limits", "Path", "Request", "Scalar", "array_of", "fault", "interval_of",
+    "is_array", "is_object", "is_text", "json_text", "number_of", "object_of", "over_limit", "quoted", "read_json",
+    "scalar_of", "shown", "string_of",
 ]  # fmt: skip
 
 CODES: Final[Mapping[str, str]] = MappingProxyType(
@@ -79,6 +79,22 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Every ``FilterError.code`` there is, with what it means. Codes are stable."""
+
+OPERATOR_SIGNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "=": "eq",
+        "==": "eq",
+        "===": "eq",
+        "!=": "ne",
+        "!==": "ne",
+        "<>": "ne",
+        ">": "gt",
+        ">=": "gte",
+        "<": "lt",
+        "<=": "lte",
+    }
+)
+"""How other languages write operators, for errors to name ours."""
 
 Scalar: TypeAlias = str | int | float | bool | None
 Path: TypeAlias = "tuple[Path, str | int] | None"

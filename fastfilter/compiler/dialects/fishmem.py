@@ -20,6 +20,7 @@ from typing import Final
 from fastfilter.bytecode.constants import Intervals, Text
 from fastfilter.bytecode.program import Field, Role
 from fastfilter.compiler.dialects.base import (
+    OPERATOR_SIGNS,
     Dialect,
     Limits,
     Path,
@@ -312,22 +313,15 @@ class _LogicalParser:
             if field_type is _TIMESTAMP:
                 instant = parse_timestamp(scalar)
                 if instant is None:
-                    raise fault(
-                        "invalid_timestamp",
-                        path,
-                        f"{quoted(scalar)} is not {_AN_INSTANT}, which {name} takes",
-                    )
+                    message = f"{quoted(scalar)} is not {_AN_INSTANT}, which {name} takes"
+                    raise fault("invalid_timestamp", path, message)
                 return instant
         elif type(scalar) is int or type(scalar) is float:
             scalar = number_of(scalar, path)
         if field_type is _NUMERIC and (type(scalar) is not int and type(scalar) is not float):
             raise fault("wrong_type", path, f"{name} takes only numbers, not {shown(scalar)}")
         if field_type is _TIMESTAMP:
-            raise fault(
-                "wrong_type",
-                path,
-                f"{shown(scalar)} is not {_AN_INSTANT}, which {name} takes",
-            )
+            raise fault("wrong_type", path, f"{shown(scalar)} is not {_AN_INSTANT}, which {name} takes")
         if field_type is _MEMORY_TYPE and scalar not in _MEMORY_TYPES:
             given = scalar if type(scalar) is str else None
             raise fault("value_not_allowed", path, f"{shown(scalar)} is no memory_type", _MEMORY_TYPES, given)
@@ -390,11 +384,7 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
                 "wrong_type",
                 here,
                 f"an equality map takes {_A_SCALAR} for key {quoted(key)}, not {shown(value)}"
-                + (
-                    '; an Anansi filter is given alone, with dialect="anansi"'
-                    if key in ("metadata", "$and", "$or")
-                    else ""
-                ),
+                + _meant_instead(key, value),
             )
         scalar = scalar_of(value, here, _A_SCALAR)
         field = Field(Role.METADATA, (name,))
@@ -414,16 +404,23 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
     return And(tuple(parsed)) if parsed else TRUE
 
 
+def _meant_instead(key: str, value: object) -> str:
+    """What was probably meant by an object or array in an equality map, for the end of the message."""
+    if key in ("metadata", "$and", "$or"):
+        return '; an Anansi filter is given alone, with dialect="anansi"'
+    if key.lower() in LOGICAL_KEYS:
+        return f"; did you mean {quoted(key.lower())}?"
+    if type(value) is dict and any(type(operator) is str and operator.startswith("$") for operator in value):
+        return '; conditions of an Anansi filter stand in "metadata", as {"metadata": {"KEY": {"$gte": 1}}}'
+    return ""
+
+
 def _wrong_keys(node: dict[str, object], path: Path) -> FilterError:
     """Why an object with these keys is no logical expression."""
     present = [key for key in LOGICAL_KEYS if key in node]
     if len(present) > 1:
         both = " and ".join(quoted(key) for key in present)
-        return fault(
-            "mixed_shapes",
-            path,
-            f"{both} stand in one object, where only one may: nest them instead",
-        )
+        return fault("mixed_shapes", path, f"{both} stand in one object, where only one may: nest them instead")
     if not present:
         if "operator" in node or "value" in node:
             return fault("missing_key", path, 'the condition has no key "field"', _CONDITION_KEYS)
@@ -485,7 +482,8 @@ def _refused_operator(operator: str, name: str, field_type: str, path: Path) -> 
             f"operator {quoted(operator)} is not defined on {name}, a {field_type}",
             allowed,
         )
-    return fault("unknown_operator", path, f"unknown operator {quoted(operator)} on {name}", allowed, operator)
+    meant = OPERATOR_SIGNS.get(operator, operator)
+    return fault("unknown_operator", path, f"unknown operator {quoted(operator)} on {name}", allowed, meant)
 
 
 FISHMEM: Final = Dialect("fishmem", FishmemLimits, _parse)

@@ -99,34 +99,39 @@ class _Run:
 
     def normal(self, node: Expression) -> Expression:
         """The node after all node rules. (Nothing between two calls of it, so that a level costs one stack frame.)"""
+        done = self.done
         for _ in range(_MAX_REWRITES):
-            if id(node) in self.done:
+            if id(node) in done:
                 return node
             key: object = node
-            if isinstance(node, (And, Or)):
+            if type(node) is And or type(node) is Or:
                 rewritten = self._rewrite(self.descending, node)
                 if rewritten is not node:
                     node = rewritten
                     continue
                 children = []
+                changed = False
                 for child in node.children:
-                    children.append(self.normal(child))
+                    after = self.normal(child)
+                    children.append(after)
+                    changed |= after is not child
                 key = (type(node), *map(id, children))
-                node = _with_children(node, children)
-            elif isinstance(node, Not):
+                if changed:
+                    node = type(node)(tuple(children))
+            elif type(node) is Not:
                 child = self.normal(node.child)
                 key = (Not, id(child))
                 node = node if child is node.child else Not(child)
-            elif isinstance(node, Literal):
+            elif type(node) is Literal:
                 return TRUE if node.value else FALSE
             node = self.known.setdefault(key, node)
-            if id(node) in self.done:
+            if id(node) in done:
                 return node
             rewritten = self._rewrite(self.table, node)
             if rewritten is node:
                 break
             node = rewritten
-        self.done[id(node)] = node
+        done[id(node)] = node
         return node
 
     def _rewrite(self, table: _Table, node: Expression) -> Expression:
@@ -137,14 +142,6 @@ class _Run:
                 self.applied.add(number)
                 return rewritten
         return node
-
-
-def _with_children(node: And | Or, children: list[Expression]) -> And | Or:
-    """The node itself if these are its children, else one like it."""
-    for old, new in zip(node.children, children, strict=True):
-        if old is not new:
-            return type(node)(tuple(children))
-    return node
 
 
 @functools.lru_cache(maxsize=64)

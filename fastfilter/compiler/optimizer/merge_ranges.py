@@ -7,7 +7,7 @@ string ranges are left alone: on a TIMESTAMP column their bounds count as instan
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeVar
 
 from fastfilter.bytecode.constants import Intervals
@@ -37,10 +37,6 @@ def _merge_of(kind: Callable[..., Expression]) -> Merge:
 _MERGES: dict[type, Merge] = {kind: _merge_of(kind) for kind in (NumberRange, TextNumberRange, TimestampRange)}
 
 
-def _merge(node: And | Or) -> Expression:
-    return merge_siblings(node, _MERGES)
-
-
 def _tidy(node: _Range) -> _Range:
     """Drops empty intervals and joins those that touch."""
     intervals = node.constant.values
@@ -56,6 +52,8 @@ def _tidy_doubles(node: TextNumberRange) -> TextNumberRange:
     rounded = tuple(map(as_doubles, intervals))
     return _tidy(node if rounded == intervals else TextNumberRange(node.field, Intervals(rounded)))
 
+
+_merge = partial(merge_siblings, merges=_MERGES)
 
 RULE = Rule(
     "merge ranges",

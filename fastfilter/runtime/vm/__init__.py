@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import pyarrow as pa
@@ -26,27 +26,38 @@ BACKENDS = ("native", "python")
 class Attached(Protocol):
     """A program bound to one batch; immutable, shared by the threads that evaluate it."""
 
-    def run(self, start: int, stop: int, out: bytearray, morsel_rows: int) -> None:
-        """Evaluates rows ``start`` to ``stop`` and sets the bits of the matching ones in ``out``, least bit first.
+    def run(self, ranges: Iterable[tuple[int, int]], out: bytearray, morsel_rows: int) -> None:
+        """Evaluates ranges of rows and sets the bits of the matching ones in ``out``, least bit first.
 
         Args:
-            start: first row; a multiple of 8 where several threads share ``out``.
-            stop: row after the last.
+            ranges: pairs of a first row and the row after the last; where several threads share ``out``, the first rows
+                are multiples of 8. The next is asked for when one is done.
             out: a bit for each row of the batch, zeroed.
             morsel_rows: how many rows are evaluated together; it never changes an answer.
 
         Raises:
-            DataError: under ``strict_json``, with the first row in the range whose JSON text cannot be read.
+            DataError: under ``strict_json``, with the first row of a range whose JSON text cannot be read.
         """
 
 
 class Machine(Protocol):
-    """A virtual machine with a bound program; immutable, shared by threads."""
+    """A virtual machine with a bound program; immutable, shared by threads.
+
+    Attributes:
+        kernels: one line for each test instruction: its place, opcode, field, and what it compares.
+        range_rows: how many rows are worth another thread, and are taken at a time by each; a multiple of 8.
+    """
 
     kernels: list[str]
+    range_rows: int
 
-    def attach(self, batch: pa.RecordBatch) -> Attached:
+    @property
+    def attach(self) -> Callable[[pa.RecordBatch], Attached]:
         """The program with the columns of a batch, which must have the binding's schema."""
+
+    @property
+    def evaluate(self) -> Callable[[pa.RecordBatch, int], bytearray]:
+        """The bits of the rows of a batch that match, evaluated so many together, on the calling thread."""
 
 
 def load_machine(name: str) -> Callable[[Binding], Machine]:

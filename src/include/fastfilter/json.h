@@ -38,7 +38,7 @@ typedef enum {
     FF_JSON_NO_MEMORY
 } ff_json_status;
 
-/* Scans one text: validates all of it and writes every slot of `paths` to `out`. A key that stands twice in an object
+/* Validates one text (unless `paths` are trusted) and writes every slot of `paths` to `out`. A key that stands twice in an object
  * counts with its last value, at every level (so an earlier value's slots below it are forgotten). Keys compare
  * unescaped. A path that leads into a value that is no object is MISSING. Unless the result is OK every slot is MISSING
  * (under NOT_OBJECT a slot with the empty path still gets the value). Bytes behind the text, before `readable`, may be
@@ -46,16 +46,39 @@ typedef enum {
 ff_json_status ff_json_extract(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable, ff_json_value *out,
                                ff_buffer *scratch);
 
+/* The same as if the paths were trusted, so that only texts whose answer matters need be validated. *checked: the text
+ * has been validated all the same. */
+ff_json_status ff_json_extract_trusting(const ff_json_paths *paths, ff_bytes text, const uint8_t *readable,
+                                        ff_json_value *out, ff_buffer *scratch, bool *checked);
+
+bool ff_json_paths_trusted(const ff_json_paths *paths);
+
+/* In quotes, the only key of a slot's path if it can be searched for: wherever these bytes stand in a well-formed text
+ * without a backslash, they are a string. Else empty: the path has no key, or several, or an odd one. */
+ff_bytes ff_json_paths_key(const ff_json_paths *paths, int slot);
+
 typedef enum { FF_JSON_SCAN_OK, FF_JSON_SCAN_MALFORMED, FF_JSON_SCAN_ESCAPED_KEY } ff_json_scan_status;
 
-/* Validates a text that begins with an opening brace, and marks the members of the object it is. The masks have a bit
- * for each byte, and one more: `key_starts` and `key_ends` the quotes around the keys; `ends` where strings, arrays
- * and objects among the values end. `escapes`: a backslash is in the text. ESCAPED_KEY: there
- * is one in some key, and the text is to be looked at in another way.
- *
- * Without validation, keys are not told from values that are strings. */
-typedef ff_json_scan_status ff_json_scan(ff_bytes text, const uint8_t *readable, uint64_t *ends, uint64_t *key_starts,
-                                         uint64_t *key_ends, bool *escapes);
+/* Marks the members of the object that is a text, which is taken for well-formed. The masks have a bit for each byte,
+ * and one more: `key_starts` and `key_ends` the quotes around the keys, and around values that are strings; `ends`
+ * where strings, arrays and objects among the values end. `escapes`: a backslash is in the text. ESCAPED_KEY: there is
+ * one in some key, and the text is to be looked at in another way. */
+typedef ff_json_scan_status ff_json_marks(ff_bytes text, const uint8_t *readable, uint64_t *ends, uint64_t *key_starts,
+                                          uint64_t *key_ends, bool *escapes);
+
+/* Up to 64 texts, one behind the other: text r goes from bounds[r] to bounds[r + 1] of `data`. Bytes before `readable`
+ * may be read. */
+typedef struct {
+    const uint8_t *data, *readable;
+    const int64_t *bounds;
+    int num_rows;
+} ff_json_rows;
+
+/* The candidates whose text is well-formed. */
+typedef uint64_t ff_json_check(const ff_json_rows *rows, uint64_t candidates);
+
+/* How texts are validated that ff_json_extract_trusting does not; NULL if it validates all. */
+ff_json_check *ff_json_paths_check(const ff_json_paths *paths);
 
 /* The content of a STRING: its raw text if it holds no escape, else unescaped into `scratch` (cleared first). Surrogate
  * pairs are joined; a lone surrogate becomes three bytes (WTF-8). A NULL `data` means there is no memory. */
@@ -72,7 +95,7 @@ typedef struct {
         double float64;
     } as;
 } ff_number;
-ff_number ff_json_number(ff_bytes text);
+ff_number ff_json_number(ff_bytes text); /* of bytes that are no number: some number */
 
 /* Walks the elements of an ARRAY in `array->text` (known to be well-formed). `position` starts at 0; false at the end. */
 bool ff_json_next_element(const ff_json_value *array, int64_t *position, ff_json_value *element);

@@ -5,9 +5,9 @@
 
 #include "fastfilter/tests.h"
 
-/* Sets `destination` to the candidates whose entry number has the verdict 1; the others, and the one behind the last
- * entry, are 0. False, with the destination unspecified, if a candidate's number is not below `num_entries`. */
-typedef bool ff_map_entries(const void *entries, int64_t num_rows, int64_t num_entries, const uint8_t *verdicts,
+/* Sets `destination` to the candidates whose entry number passes. False, with the destination unspecified, if a
+ * candidate's number is not below `num_entries`. */
+typedef bool ff_map_entries(const void *entries, int64_t num_rows, int64_t num_entries, const ff_verdicts *verdicts,
                             const uint64_t *candidates, uint64_t *destination);
 
 typedef struct {
@@ -16,8 +16,11 @@ typedef struct {
     ff_dense *string_equals, *large_string_equals; /* equality with one or several strings */
     ff_dense *string_find, *large_string_find;     /* occurrence of the constant's text, or of any case of it */
     ff_map_entries *map_entries[FF_NUM_TYPES];     /* by type of the entry numbers */
-    ff_json_prefilter *json_prefilter, *large_json_prefilter; /* NULL: it would cost more than it spares */
-    ff_json_scan *json_scan, *json_scan_trusted;   /* NULL: scanner.c does it; trusted: without validation */
+    ff_json_holding *json_holding; /* NULL: it would cost more than it spares */
+    /* NULL, all three or none: scanner.c is quicker. */
+    ff_json_check *json_check;
+    ff_json_marks *json_marks;
+    ff_json_member *json_member;
 } ff_target;
 
 /* The table in use. Never NULL once the extension is loaded. */

@@ -30,6 +30,21 @@ typedef struct {
     int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
 } ff_instant_interval;
 
+/* Many intervals of numbers. A number's position is a double, and its bucket of positions mostly decides whether an interval
+ * holds it. Positions and buckets ascend with the numbers, whatever is rounded on the way. */
+#define FF_NUM_BUCKETS 1024
+enum {
+    FF_BUCKET_OUTSIDE, /* meets no interval */
+    FF_BUCKET_INSIDE,  /* lies in one */
+    FF_BUCKET_AT_BOUND, /* meets one, its entry, but may hold other numbers */
+    FF_BUCKET_CROWDED, /* meets several */
+};
+typedef struct {
+    double base, scale;
+    uint16_t *entries; /* numbers of intervals by bucket; NULL: there is no table */
+    uint8_t *verdicts; /* FF_BUCKET_… by bucket; behind the entries */
+} ff_interval_table;
+
 /* A set of strings, by hash: the first and the last eight bytes and the length tell strings of up to 16 bytes apart. */
 typedef struct {
     uint64_t head, tail;
@@ -63,6 +78,16 @@ typedef struct {
 /* The anchors of a needle that is not empty; of the empty one, zeroes. */
 ff_anchors ff_anchors_of(ff_bytes needle, bool ignore_case);
 
+/* Bytes, not none, to search for in JSON texts. */
+typedef struct {
+    ff_bytes bytes;
+    ff_anchors anchors;
+    uint64_t head, head_mask; /* the first eight bytes, or all, as they lie in memory; which of them there are */
+    uint64_t tail;            /* the last eight, if there are as many */
+} ff_json_needle;
+
+ff_json_needle ff_json_needle_of(ff_bytes bytes);
+
 /* What a test compares with. Immutable; whoever bound the test owns what it points to. */
 typedef struct {
     bool has_null, has_false, has_true;
@@ -70,6 +95,7 @@ typedef struct {
     const ff_int64_interval *int64s;
     const ff_uint64_interval *uint64s;
     const ff_double_interval *doubles;
+    ff_interval_table table; /* of many int64s, uint64s or doubles, where only one of them is filled */
     const ff_wide_interval *wides;
     const ff_instant_interval *instants; /* for strings that spell one */
     const ff_bytes *strings;             /* by length, then by bytes */
@@ -89,6 +115,8 @@ typedef struct {
     ff_json_paths *paths;
     int32_t num_slots;
     int32_t root_slot; /* the slot of the whole text's value, or -1 */
+    bool checked_last; /* a row of which all the group's tests are false never matches, and tests that are true do not
+                          keep one from matching: only texts of rows that match need be validated */
 } ff_group;
 
 /* Finds the types on the way to the text. False if it leads to something that is no text. */
@@ -110,10 +138,13 @@ typedef void ff_dense(const ff_test *test, const ff_view *view, int64_t first, i
 typedef void ff_kernel(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                        const uint64_t *source, uint64_t *destination, ff_run *run);
 
-/* Of up to 64 strings, one behind the other from `offsets` on in the data of a plain string array, those of `candidates`
- * in which the needle occurs or a backslash. */
-typedef uint64_t ff_json_prefilter(const ff_view *view, int64_t first, int num_rows, ff_bytes needle,
-                                   const ff_anchors *anchors, uint64_t candidates);
+/* The candidates in which the needle occurs or a backslash. */
+typedef uint64_t ff_json_holding(const ff_json_rows *rows, const ff_json_needle *needle, uint64_t candidates);
+
+/* Finds the last member of each candidate's own object whose key is the needle (see ff_json_paths_key): the rows that
+ * have one, and their `values`. *other_way: the candidates of which that cannot be said. */
+typedef uint64_t ff_json_member(const ff_json_rows *rows, const ff_json_needle *key, uint64_t candidates,
+                                ff_json_value *values, uint64_t *other_way);
 
 struct ff_test {
     int32_t opcode;   /* FF_OP_… */
@@ -130,8 +161,9 @@ struct ff_test {
     ff_matches *element; /* on an element of a list, where `matches` asks for each */
     ff_dense *element_dense; /* may be NULL */
     ff_kernel *kernel;
-    ff_json_prefilter *prefilter; /* may be NULL */
-    ff_anchors needle_anchors;
+    ff_json_holding *holding; /* may be NULL, and is if the constant has no needle */
+    ff_json_member *member;   /* may be NULL */
+    ff_json_needle needle;    /* of the constant's needle, if it has one */
 };
 
 /* Prepares what is looked for in a constant: its set of strings, its anchors. False if there is no memory. */
@@ -172,16 +204,22 @@ typedef struct {
     int32_t pause, next_pause;
 } ff_needle_run;
 
+/* Builds the table of a constant whose numbers are compared in one form. False if there is no memory. */
+bool ff_interval_table_new(ff_constant *constant);
+void ff_interval_table_free(ff_interval_table *table);
+
 /* What one call of run owns: nothing in it is shared. */
 typedef struct {
     uint64_t *extracted;   /* the morsel's rows whose slots are in `values` */
+    uint64_t *checked;     /* those whose texts have been validated */
+    uint64_t *malformed;   /* of them, those whose text is not well-formed */
     ff_json_value *values; /* num_slots for each row of the morsel */
 } ff_group_run;
 
 /* A test's verdicts on the entries of its dictionary. */
 #define FF_MOST_RUNS 4
 typedef struct {
-    uint8_t *flags;   /* one an entry, and 0 behind the last; NULL until asked */
+    uint8_t *flags;   /* one an entry; NULL until asked */
     int32_t num_runs; /* of entries that pass; -1: more than FF_MOST_RUNS */
     ff_int64_interval runs[FF_MOST_RUNS];
 } ff_verdicts;
@@ -209,6 +247,10 @@ void ff_run_next_morsel(ff_run *run, int32_t num_groups);
 
 /* Extracts all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be read. */
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
+
+/* Takes the rows from those that match whose text is malformed and has not been validated before. */
+void ff_groups_check_last(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows,
+                          uint64_t *rows, ff_run *run);
 
 /* Kernels and their parts, by file. */
 ff_matches *ff_number_matches(ff_type_id id); /* on intervals: numbers and instants; NULL for other types */

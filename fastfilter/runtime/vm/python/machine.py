@@ -104,7 +104,10 @@ class Machine:
 
     Attributes:
         kernels: one line for each test instruction: its place, opcode, field, and what kind of values it reads.
+        range_rows: how many rows are worth another thread.
     """
+
+    range_rows = 65_536
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
@@ -118,6 +121,12 @@ class Machine:
             BindError: a column holds values of a type that has no meaning in a filter.
         """
         return Attached(self._binding, self._code, batch)
+
+    def evaluate(self, batch: pa.RecordBatch, morsel_rows: int) -> bytearray:
+        """The bits of the rows of a batch that match, evaluated so many together, on the calling thread."""
+        bits = bytearray((batch.num_rows + 7) >> 3)
+        self.attach(batch).run([(0, batch.num_rows)], bits, morsel_rows)
+        return bits
 
 
 def _describe(binding: Binding) -> Iterable[str]:
@@ -172,27 +181,29 @@ class Attached:
             column.has_keys |= bool(path)
             self._fields.append((column, path))
 
-    def run(self, start: int, stop: int, out: bytearray, morsel_rows: int) -> None:
-        """Evaluates rows ``start`` to ``stop`` and sets their bits in ``out``, which are zero before.
+    def run(self, ranges: Iterable[tuple[int, int]], out: bytearray, morsel_rows: int) -> None:
+        """Evaluates ranges of rows and sets their bits in ``out``, which are zero before.
 
         Args:
-            start: first row; a multiple of 8 where ranges run in parallel.
-            stop: one behind the last row.
+            ranges: pairs of a first row, a multiple of 8 where ranges run in parallel, and one behind the last row.
             out: a bitmap of the batch's rows, lowest bit first.
             morsel_rows: how many rows to evaluate at a time.
 
         Raises:
             DataError: JSON text that cannot be read as it must be, if the binding is strict; ``row`` is its row.
         """
-        for first in range(start, stop, morsel_rows):
-            num_rows = min(morsel_rows, stop - first)
-            morsel = _Morsel(self._fields, first, num_rows)
-            if self._strict:
-                self._check_json(morsel)
-            matches = self._code.run(num_rows, morsel.fetch) << (first % 8)
-            begin, end = first // 8, (first + num_rows + 7) // 8
-            matches |= int.from_bytes(out[begin:end], "little")
-            out[begin:end] = matches.to_bytes(end - begin, "little")
+        for start, stop in ranges:
+            for first in range(start, stop, morsel_rows):
+                self._run_morsel(first, min(morsel_rows, stop - first), out)
+
+    def _run_morsel(self, first: int, num_rows: int, out: bytearray) -> None:
+        morsel = _Morsel(self._fields, first, num_rows)
+        if self._strict:
+            self._check_json(morsel)
+        matches = self._code.run(num_rows, morsel.fetch) << (first % 8)
+        begin, end = first // 8, (first + num_rows + 7) // 8
+        matches |= int.from_bytes(out[begin:end], "little")
+        out[begin:end] = matches.to_bytes(end - begin, "little")
 
     def _check_json(self, morsel: _Morsel) -> None:
         """Reads all JSON texts of a morsel; the first row with a bad one, of any column, is an error."""

@@ -1,0 +1,110 @@
+/* Numbers against closed intervals, 64 at once. Included by target_body.h. */
+
+/* So many intervals are compared one after the other; of more, a table decides on most numbers. */
+#if defined(MASKS_512)
+#define MOST_COMPARED 8
+#else
+#define MOST_COMPARED 4
+#endif
+
+/* A double bound as the nearest float that is not outside it. */
+static inline float float_at_least(double bound) {
+    float nearest = (float)bound;
+    return (double)nearest < bound ? __builtin_nextafterf(nearest, __builtin_inff()) : nearest;
+}
+
+static inline float float_at_most(double bound) {
+    float nearest = (float)bound;
+    return (double)nearest > bound ? __builtin_nextafterf(nearest, -__builtin_inff()) : nearest;
+}
+
+/* Processors prefetch a stream up to the end of its page only. */
+static inline void prefetch_values(const void *values, size_t width) {
+    for (size_t line = 0; line < width; line++) {
+        __builtin_prefetch((const char *)values + 2048 + 64 * line);
+    }
+}
+
+#define CAST_BOUND(TYPE, bound) ((TYPE)(bound))
+#define FLOAT_LOWER(TYPE, bound) float_at_least(bound)
+#define FLOAT_UPPER(TYPE, bound) float_at_most(bound)
+
+/* TYPE is what the column stores; VALUE what a single value is compared as, in the intervals FIELD, which lie in the
+ * range of TYPE. NAME_few compares 64 values with few prepared ranges; NAME_many looks into the table.
+ * Where there are few candidates a bound is looked for. */
+#define DEFINE_NUMBERS(NAME, TYPE, VALUE, FIELD, LOWER, UPPER)                                                         \
+    static inline uint64_t NAME##_few(const TYPE *values, const NAME##_range *ranges, int32_t num_ranges) {            \
+        uint64_t found = NAME##_mask(values, ranges[0]);                                                               \
+        for (int32_t at = 1; at < num_ranges; at++) {                                                                  \
+            found |= NAME##_mask(values, ranges[at]);                                                                  \
+        }                                                                                                              \
+        return found;                                                                                                  \
+    }                                                                                                                  \
+                                                                                                                       \
+    static uint64_t NAME##_many(const TYPE *values, const ff_constant *constant) {                                     \
+        const ff_interval_table *table = &constant->table;                                                             \
+        int32_t buckets[64];                                                                                           \
+        uint8_t verdicts[64], inside[64], unsure[64];                                                                  \
+        for (int row = 0; row < 64; row++) {                                                                           \
+            buckets[row] = ff_bucket(table, ff_##FIELD##_position((VALUE)values[row]));                                \
+        }                                                                                                              \
+        for (int row = 0; row < 64; row++) {                                                                           \
+            verdicts[row] = table->verdicts[buckets[row]];                                                             \
+        }                                                                                                              \
+        for (int row = 0; row < 64; row++) {                                                                           \
+            inside[row] = verdicts[row] == FF_BUCKET_INSIDE;                                                           \
+            unsure[row] = verdicts[row] >= FF_BUCKET_AT_BOUND;                                                         \
+        }                                                                                                              \
+        uint64_t found = pack(inside);                                                                                 \
+        for (uint64_t left = pack(unsure); left != 0; left &= left - 1) {                                              \
+            int row = ff_first_bit(left), entry = table->entries[buckets[row]];                                        \
+            VALUE value = (VALUE)values[row];                                                                          \
+            bool here = (value >= constant->FIELD[entry].lower) & (value <= constant->FIELD[entry].upper);             \
+            if (verdicts[row] == FF_BUCKET_CROWDED) {                                                                  \
+                here = in_##FIELD(constant, value);                                                                    \
+            }                                                                                                          \
+            found |= (uint64_t)here << row;                                                                            \
+        }                                                                                                              \
+        return found;                                                                                                  \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void NAME(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,                        \
+                     const uint64_t *candidates, uint64_t *destination, ff_run *run) {                                 \
+        (void)run;                                                                                                     \
+        const ff_constant *constant = &test->constant;                                                                 \
+        const TYPE *values = (const TYPE *)view->values + view->offset + first;                                        \
+        int32_t num_ranges = constant->num_##FIELD;                                                                    \
+        bool compared = num_ranges > 0 && num_ranges <= MOST_COMPARED, tabled = constant->table.entries != NULL;       \
+        int few = compared ? (int)sizeof(TYPE) * FEW / 8 : tabled ? 4 * FEW : 64;                                      \
+        NAME##_range ranges[MOST_COMPARED];                                                                            \
+        for (int32_t at = 0; compared && at < num_ranges; at++) {                                                      \
+            ranges[at] = NAME##_range_of(LOWER(TYPE, constant->FIELD[at].lower),                                       \
+                                         UPPER(TYPE, constant->FIELD[at].upper));                                      \
+        }                                                                                                              \
+        for (int64_t word = 0; word < ff_num_words(num_rows); word++, values += 64) {                                  \
+            uint64_t left = candidates[word], found = 0;                                                               \
+            if (num_rows - 64 * word >= 64 && __builtin_popcountll(left) > few) {                                      \
+                prefetch_values(values, sizeof(TYPE));                                                                 \
+                found = left & (num_ranges == 1 ? NAME##_mask(values, ranges[0])                                       \
+                                : compared      ? NAME##_few(values, ranges, num_ranges)                               \
+                                                : NAME##_many(values, constant));                                      \
+            } else {                                                                                                   \
+                for (; left != 0; left &= left - 1) {                                                                  \
+                    int row = ff_first_bit(left);                                                                      \
+                    found |= (uint64_t)in_##FIELD(constant, (VALUE)values[row]) << row;                                \
+                }                                                                                                      \
+            }                                                                                                          \
+            destination[word] = found;                                                                                 \
+        }                                                                                                              \
+    }
+
+DEFINE_NUMBERS(int8, int8_t, int64_t, int64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(int16, int16_t, int64_t, int64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(int32, int32_t, int64_t, int64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(int64, int64_t, int64_t, int64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(uint8, uint8_t, uint64_t, uint64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(uint16, uint16_t, uint64_t, uint64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(uint32, uint32_t, uint64_t, uint64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(uint64, uint64_t, uint64_t, uint64s, CAST_BOUND, CAST_BOUND)
+DEFINE_NUMBERS(float32, float, double, doubles, FLOAT_LOWER, FLOAT_UPPER)
+DEFINE_NUMBERS(float64, double, double, doubles, CAST_BOUND, CAST_BOUND)

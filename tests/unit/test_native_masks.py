@@ -1,0 +1,202 @@
+"""64 rows at once, where words, vectors and ranges begin and end: every CPU target against the Python machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastfilter
+
+native = pytest.importorskip("fastfilter._native", reason="the native extension is not built")
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(params=native.targets())
+def target(request: pytest.FixtureRequest) -> Iterator[str]:
+    before = native.target()
+    native.use_target(request.param)
+    yield request.param
+    native.use_target(before)
+
+
+def check(filter: Any, batch: pa.RecordBatch) -> list[bool]:
+    """The answer, which must be that of the Python machine, whole and from an odd slice."""
+    flt = fastfilter.compile(filter)
+    expected = flt._evaluate(batch, "python")
+    assert flt._evaluate(batch, "native") == expected
+    assert flt._evaluate(batch.slice(3), "native", 200) == expected[3:]
+    return expected
+
+
+def condition(operator: str, value: Any, field: str = "metadata.a") -> dict[str, Any]:
+    return {"field": field, "operator": operator, "value": value}
+
+
+def asked_in(share: float, array: pa.Array) -> pa.RecordBatch:
+    """The array with a flag on a share of its rows."""
+    flags = np.random.default_rng(3).random(len(array)) < share
+    return pa.record_batch({"metadata.a": array, "metadata.asked": pa.array(flags)})
+
+
+SHARES = [1.0, 0.5, 0.02]
+ASKED = condition("eq", True, "metadata.asked")
+
+
+def ends_of(type: pa.DataType) -> tuple[Any, Any]:
+    kind = type.to_pandas_dtype()
+    information = np.finfo(kind) if pa.types.is_floating(type) else np.iinfo(kind)
+    number = float if pa.types.is_floating(type) else int
+    return number(information.min), number(information.max)
+
+
+def around(bounds: list[Any], type: pa.DataType, rows: int) -> pa.Array:
+    """Values at bounds, the next ones on both sides, the type's ends, and what is no number."""
+    least, greatest = ends_of(type)
+    if pa.types.is_floating(type):
+        kind = type.to_pandas_dtype()
+        near: list[Any] = [least, greatest, 0.0, -0.0, math.nan, math.inf, -math.inf]
+        for bound in bounds:
+            own = kind(bound)
+            with np.errstate(over="ignore"):
+                near += [float(own), *(float(np.nextafter(own, kind(end))) for end in (math.inf, -math.inf))]
+    else:
+        near = [least, greatest, 0]
+        near += [at for bound in bounds for at in (bound - 1, bound, bound + 1) if least <= at <= greatest]
+    random = np.random.default_rng(len(bounds))
+    picked = [near[at] for at in random.integers(0, len(near), rows)]
+    return pa.array([None if random.random() < 0.05 else value for value in picked], type)
+
+
+NUMBER_TYPES = [
+    pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
+    pa.float32(), pa.float64(),
+]  # fmt: skip
+
+
+def bounds_in(type: pa.DataType, count: int, seed: int) -> list[Any]:
+    """Bounds that ascend, some of them close together."""
+    random = np.random.default_rng(seed)
+    least, greatest = ends_of(type)
+    if pa.types.is_floating(type):
+        scale = (1.0, 1e-30, 1e30)[seed % 3]
+        return sorted({float(np.float32(at * scale)) for at in random.normal(size=count)})
+    low, high = (least, greatest) if seed % 2 else (max(least, -60), 100)
+    return sorted({low + int(at * (high - low)) for at in random.random(count)})
+
+
+@pytest.mark.parametrize("type", NUMBER_TYPES, ids=str)
+@pytest.mark.parametrize("count", [2, 8, 10, 36])
+def test_intervals_hold_their_bounds_and_nothing_beside_them(target: str, type: pa.DataType, count: int) -> None:
+    for seed in range(3):
+        bounds = bounds_in(type, count, seed)
+        pairs = list(zip(bounds[::2], bounds[1::2], strict=False))
+        between = {"or": [{"and": [condition("gte", low), condition("lte", high)]} for low, high in pairs]}
+        for share in SHARES[seed:]:
+            batch = asked_in(share, around(bounds, type, 460))
+            check({"and": [ASKED, between]}, batch)
+            check({"and": [ASKED, condition("in", bounds)]}, batch)
+            check({"and": [ASKED, {"not": {"or": [condition("lt", bounds[0]), between]}}]}, batch)
+
+
+@pytest.mark.parametrize("type", [pa.int64(), pa.uint64(), pa.float64()], ids=str)
+def test_many_intervals_far_apart_and_crowded(target: str, type: pa.DataType) -> None:
+    least, greatest = ends_of(type)
+    wide = [least, 1, 2, 3, 5, 8, 9, 11, 60, 2**52, 2**53 - 1, 2**62, greatest]
+    batch = pa.record_batch({"metadata.a": around(wide, type, 700)})
+    check(condition("in", wide), batch)
+    check({"or": [condition("in", wide[1:-2]), condition("lte", wide[1]), condition("gte", wide[-2])]}, batch)
+    if pa.types.is_floating(type):
+        tiny = [at * 5e-324 for at in range(0, 40, 3)]
+        check(condition("in", tiny), pa.record_batch({"metadata.a": around(tiny, type, 300)}))
+        huge = [at * 1.7e307 for at in range(-10, 11)]
+        check(condition("in", huge), pa.record_batch({"metadata.a": around(huge, type, 300)}))
+
+
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("share", SHARES)
+def test_strings_that_differ_in_one_byte(target: str, type: pa.DataType, share: float) -> None:
+    random = np.random.default_rng(11)
+    wholes = ["q" * length for length in (0, 1, 4, 7, 8, 9, 12, 15, 16, 17, 24, 25, 62, 63, 64, 65)]
+    changed = [text[:at] + "Q" + text[at + 1 :] for text in wholes for at in range(len(text))]
+    pool = [*wholes, *changed]
+    for rows in (640, 331, 64):
+        values = [pool[at] for at in random.integers(0, len(pool), rows)]
+        values[::3] = [wholes[at] for at in random.integers(0, len(wholes), len(values[::3]))]
+        batch = asked_in(share, pa.array(values, type))
+        for whole in wholes:
+            check({"and": [ASKED, condition("eq", whole)]}, batch)
+        check({"and": [ASKED, condition("in", wholes)]}, batch)
+        check({"and": [ASKED, condition("in", changed[::5])]}, batch)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_needle_at_every_distance_from_the_ends_of_texts(target: str, share: float) -> None:
+    random = np.random.default_rng(12)
+    endings = ["needle", "NEEDLE", "needl", "need\u212a", "n", "\u212a", "\u0130", "é", ""]
+    values = ["." * at + endings[at % len(endings)] + "," * int(random.integers(0, 70)) for at in range(300)]
+    values += [endings[at % len(endings)] + "." * at for at in range(150)]
+    values += [""] * 70 + ["k", "\u212a", "a\u212a", "needk"]
+    random.shuffle(values)
+    for type in (pa.string(), pa.large_string()):
+        batch = asked_in(share, pa.array(values, type))
+        for needle in ("needle", "k", "needk", ".n", "e,", "." * 80, "i", "..\u212a", "needle" + "," * 66):
+            check({"and": [ASKED, condition("contains", needle)]}, batch)
+            check({"and": [ASKED, condition("icontains", needle)]}, batch)
+
+
+@pytest.mark.parametrize("place", range(1, 140, 23))
+def test_a_letter_whose_lower_case_is_ascii_is_met_wherever_it_stands(target: str, place: int) -> None:
+    plain = "x" * 150
+    for letter, needle in (("\u212a", "k"), ("\u0130", "i"), ("\u212a", "xk"), ("\u212a", "kx")):
+        values = [plain] * 63 + [plain[:place] + letter + plain[place:], plain[:place] + letter] + [plain] * 64
+        assert sum(check(condition("icontains", needle), pa.record_batch({"metadata.a": pa.array(values)}))) > 0
+
+
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint32(), pa.int64(), pa.uint64()], ids=str)
+@pytest.mark.parametrize("num_entries", [1, 65, 200, 300])
+@pytest.mark.parametrize("share", SHARES)
+def test_dictionaries_of_any_length(target: str, index: pa.DataType, num_entries: int, share: float) -> None:
+    random = np.random.default_rng(13)
+    most = min(num_entries, 2 ** (index.bit_width - 1) if pa.types.is_signed_integer(index) else 2**index.bit_width)
+    entries = pa.array([None if at % 50 == 3 else f"entry {at}" for at in range(num_entries + 5)]).slice(5)
+    codes = pa.array(random.integers(0, most, 500), index, mask=random.random(500) < 0.1)
+    batch = asked_in(share, pa.DictionaryArray.from_arrays(codes, entries))
+    for entry in (5, 69, 132, num_entries + 4):
+        check({"and": [ASKED, condition("eq", f"entry {entry}")]}, batch)
+        check({"and": [ASKED, condition("ne", f"entry {entry}")]}, batch)
+    check({"and": [ASKED, condition("in", [f"entry {at}" for at in range(0, 300, 7)])]}, batch)
+    check({"and": [ASKED, condition("contains", "entry 1")]}, batch)
+    check({"and": [ASKED, condition("exists", False)]}, batch)
+    numbers = pa.array([None if at % 50 == 3 else at // 3 for at in range(num_entries)], pa.int32())
+    check({"and": [ASKED, condition("gte", 30)]}, asked_in(share, pa.DictionaryArray.from_arrays(codes, numbers)))
+
+
+def test_a_null_slot_of_a_dictionary_may_hold_any_number(target: str) -> None:
+    codes = np.array([0, 77, -5, 1] * 50, np.int32)
+    indices = pa.array(codes, mask=(codes > 1) | (codes < 0))
+    null_bits = pa.Array.from_buffers(pa.int32(), 200, [indices.buffers()[0], pa.py_buffer(codes)])
+    array = pa.DictionaryArray.from_arrays(null_bits, pa.array(["a", "b"]), safe=False)
+    assert sum(check(condition("eq", "a"), pa.record_batch({"metadata.a": array}))) == 50
+    assert sum(check(condition("ne", "a"), pa.record_batch({"metadata.a": array}))) >= 50
+
+
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("longest", [2, 64, 400])
+@pytest.mark.parametrize("share", SHARES)
+def test_one_element_anywhere_in_lists_of_any_length(target: str, kind: Any, longest: int, share: float) -> None:
+    random = np.random.default_rng(longest)
+    lists: list[list[str | None]] = [["other"] * int(length) for length in random.integers(0, longest + 1, 331)]
+    for row, elements in enumerate(lists):
+        if elements and row % 3 == 0:
+            elements[(0, -1, len(elements) // 2)[row % 9 // 3]] = None if row % 2 else "wanted"
+    batch = asked_in(share, pa.array(lists, kind(pa.string())))
+    for value in (["wanted"], [None], ["other", "wanted"], ["absent"]):
+        check({"and": [ASKED, condition("in", value)]}, batch)
+        check({"and": [ASKED, condition("nin", value)]}, batch)
+    check({"and": [ASKED, condition("contains", "wanted")]}, batch)
