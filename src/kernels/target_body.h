@@ -19,6 +19,7 @@
 
 #include "target_strings.h"
 #include "target_find.h"
+#include "target_views.h"
 #include "target_dictionary.h"
 
 /* -- JSON texts --------------------------------------------------------------------------------------------------- */
@@ -47,12 +48,14 @@ const ff_target FF_TARGET_TABLE = {
         },
     .string_equals = string_equals,
     .large_string_equals = large_string_equals,
+    .string_view_equals = string_view_equals,
     .json_holding = JSON_HOLDING,
     .json_check = JSON_CHECK,
     .json_marks = JSON_MARKS,
     .json_member = JSON_MEMBER,
     .string_find = string_find,
     .large_string_find = large_string_find,
+    .string_view_find = string_view_find,
     .map_entries =
         {
             [FF_TYPE_INT8] = map_int8,

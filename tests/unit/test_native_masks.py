@@ -118,7 +118,7 @@ def test_many_intervals_far_apart_and_crowded(target: str, type: pa.DataType) ->
         check(condition("in", huge), pa.record_batch({"metadata.a": around(huge, type, 300)}))
 
 
-@pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
 @pytest.mark.parametrize("share", SHARES)
 def test_strings_that_differ_in_one_byte(target: str, type: pa.DataType, share: float) -> None:
     random = np.random.default_rng(11)
@@ -143,7 +143,7 @@ def test_a_needle_at_every_distance_from_the_ends_of_texts(target: str, share: f
     values += [endings[at % len(endings)] + "." * at for at in range(150)]
     values += [""] * 70 + ["k", "\u212a", "a\u212a", "needk"]
     random.shuffle(values)
-    for type in (pa.string(), pa.large_string()):
+    for type in (pa.string(), pa.large_string(), pa.string_view()):
         batch = asked_in(share, pa.array(values, type))
         for needle in ("needle", "k", "needk", ".n", "e,", "." * 80, "i", "..\u212a", "needle" + "," * 66):
             check({"and": [ASKED, condition("contains", needle)]}, batch)
@@ -200,3 +200,24 @@ def test_one_element_anywhere_in_lists_of_any_length(target: str, kind: Any, lon
         check({"and": [ASKED, condition("in", value)]}, batch)
         check({"and": [ASKED, condition("nin", value)]}, batch)
     check({"and": [ASKED, condition("contains", "wanted")]}, batch)
+
+
+def test_views_of_texts_too_long_to_be_gathered(target: str) -> None:
+    lengths = [0, 5, 12, 13, 8191, 3, 8192, 8193, 20_000, 1, 4096, 4096, 4097]
+    values = [end * (length > 0) + "." * (length - 1) for length in lengths for end in "xXé\u212a"]
+    values += ["." * (length - 1) + "needle"[:length] for length in lengths]
+    batch = pa.record_batch({"metadata.a": pa.array(values, pa.string_view())})
+    for needle in ("x", "k", ".needle", "é.", "." * 1000):
+        for operator in ("contains", "icontains"):
+            check(condition(operator, needle), batch)
+    assert any(check(condition("eq", values[-7]), batch))
+
+
+def test_a_view_outside_its_buffers_is_an_error(target: str) -> None:
+    good = pa.array(["a string that is longer than a view"] * 70, pa.string_view())
+    entries = np.frombuffer(good.buffers()[1], np.int32).copy()
+    entries[4 * 66 + 2] = 7  # the number of its buffer
+    broken = pa.Array.from_buffers(pa.string_view(), 70, [None, pa.py_buffer(entries), *good.buffers()[2:]])
+    for filter in (condition("eq", good[0].as_py()), condition("contains", "longer"), condition("icontains", "x")):
+        with pytest.raises(fastfilter.DataError, match="string view"):
+            fastfilter.compile(filter)._evaluate(pa.record_batch({"metadata.a": broken}), "native")
