@@ -20,6 +20,7 @@
 #include "target_strings.h"
 #include "target_find.h"
 #include "target_views.h"
+#include "target_order.h"
 #include "target_dictionary.h"
 
 /* -- JSON texts --------------------------------------------------------------------------------------------------- */
@@ -56,6 +57,9 @@ const ff_target FF_TARGET_TABLE = {
     .string_find = string_find,
     .large_string_find = large_string_find,
     .string_view_find = string_view_find,
+    .string_bound = string_bound,
+    .large_string_bound = large_string_bound,
+    .string_view_bound = string_view_bound,
     .map_entries =
         {
             [FF_TYPE_INT8] = map_int8,

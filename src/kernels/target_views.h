@@ -89,7 +89,7 @@ static void string_view_equals(const ff_test *test, const ff_view *view, int64_t
     }
 }
 
-/* Texts of so many bytes are laid side by side, to be searched together. */
+/* Texts of at most so many bytes are copied to lie side by side and are searched together. */
 enum { MOST_GATHERED = 8192 };
 
 /* Searched texts: `count` candidates, by their rows in the word. */
@@ -101,33 +101,41 @@ typedef struct {
     uint8_t room[MOST_GATHERED + 128];
 } gathered_texts;
 
-/* Takes the texts of the next of 64 candidates, or a long one alone and where it lies; the candidates that are left. */
+/* Takes the texts of the next of 64 candidates; those that are left. Texts that lie side by side stay where they are. */
 static inline uint64_t gather_texts(gathered_texts *texts, const ff_view *view, int64_t first, uint64_t left, ff_run *run) {
+    bool in_place = true;
+    int64_t used = 0;
     texts->count = 0;
     texts->offsets[0] = 0;
-    texts->data = texts->room;
     for (; left != 0; left &= left - 1) {
         int row = ff_first_bit(left);
         ff_bytes text = ff_string_view_at(view, view->offset + first + row, &run->fault);
-        int64_t used = texts->offsets[texts->count];
-        if (texts->count > 0 && used + text.length > MOST_GATHERED) {
-            break;
-        }
-        texts->rows[texts->count++] = (uint8_t)row;
-        texts->offsets[texts->count] = used + text.length;
-        if (text.length > MOST_GATHERED) {
+        if (used == 0 && in_place) {
             texts->data = text.data;
-            texts->end = text.data + text.length;
-            return left & (left - 1);
+        } else if (!in_place || text.data != texts->data + used) {
+            if (used + text.length > MOST_GATHERED) {
+                break;
+            }
+            if (in_place) {
+                memcpy(texts->room, texts->data, (size_t)used);
+                in_place = false;
+            }
+            memcpy(texts->room + used, text.data, (size_t)(text.length <= VIEW_INLINE ? VIEW_INLINE : text.length));
         }
-        if (text.length <= VIEW_INLINE) {
-            memcpy(texts->room + used, text.data, VIEW_INLINE);
-        } else {
-            memcpy(texts->room + used, text.data, (size_t)text.length);
-        }
+        used += text.length;
+        texts->rows[texts->count++] = (uint8_t)row;
+        texts->offsets[texts->count] = used;
     }
-    texts->end = texts->room + texts->offsets[texts->count] + 64;
-    memset(texts->room + texts->offsets[texts->count], 0, 64);
+    if (in_place && used > 1024) { /* nothing behind them may be read, which makes the last bytes slow */
+        texts->end = texts->data + used;
+        return left;
+    }
+    if (in_place) {
+        memcpy(texts->room, texts->data, (size_t)used);
+    }
+    memset(texts->room + used, 0, 64);
+    texts->data = texts->room;
+    texts->end = texts->room + used + 64;
     return left;
 }
 

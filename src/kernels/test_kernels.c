@@ -286,6 +286,13 @@ static ff_dense *dense_find(const ff_test *test, ff_type_id id) {
                                         : NULL;
 }
 
+static ff_dense *dense_bound(ff_type_id id) {
+    return id == FF_TYPE_STRING         ? ff_target_in_use->string_bound
+           : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_bound
+           : id == FF_TYPE_STRING_VIEW  ? ff_target_in_use->string_view_bound
+                                        : NULL;
+}
+
 /* Chooses `matches`, `element` and `dense` for a plain type. */
 static void choose(ff_test *test, ff_type *type) {
     bool string = ff_type_is_string(type);
@@ -322,7 +329,10 @@ static void choose(ff_test *test, ff_type *type) {
             test->matches = ff_string_instant;
         }
         break;
-    case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : never; break;
+    case FF_OP_STRING_RANGE:
+        test->matches = string ? ff_string_bound : never;
+        test->dense = dense_bound(type->id);
+        break;
     case FF_OP_CONTAINS:
         if (list && ff_type_is_string(element)) {
             test->matches = ff_any_element;
