@@ -75,7 +75,7 @@ def around(bounds: list[Any], type: pa.DataType, rows: int) -> pa.Array:
 
 NUMBER_TYPES = [
     pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
-    pa.float32(), pa.float64(),
+    pa.float16(), pa.float32(), pa.float64(),
 ]  # fmt: skip
 
 
@@ -238,3 +238,18 @@ def test_order_of_strings_around_a_bound(target: str, type: pa.DataType, share: 
             for operator in ("lt", "lte", "gt", "gte"):
                 check({"and": [ASKED, condition(operator, bound)]}, batch)
         check({"and": [condition("gte", "abc"), condition("lt", "abcdefghj"), ASKED]}, batch)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_wide_decimals_around_bounds(target: str, share: float) -> None:
+    random = np.random.default_rng(15)
+    marks = [0, 1, 7, 2**53, 2**63, 2**64, 2**64 + 1, 2**65, 10**27, 2**64 * 7]
+    pool = [sign * mark + step for mark in marks for sign in (1, -1) for step in (-1, 0, 1)]
+    values = [pool[at] for at in random.integers(0, len(pool), 331)]
+    for rows in (values, [None if at % 9 == 0 else value for at, value in enumerate(values)]):
+        batch = asked_in(share, pa.array(rows, pa.decimal128(38, 0)))
+        for bound in (0, 7, -7, 2**53, -(2**53), float(2**63), float(2**64), -float(2**64), 1e27):
+            for operator in ("eq", "ne", "lt", "lte", "gt", "gte"):
+                check({"and": [ASKED, condition(operator, bound)]}, batch)
+        check({"and": [ASKED, condition("in", [0, 7, float(2**64), -7])]}, batch)
+        check({"and": [ASKED, condition("in", [0, 1, 2, 6, 7, 8, -7, float(2**64)])]}, batch)
