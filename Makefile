@@ -6,15 +6,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard src/*.py src/*.pyx src/*.pxd src/*.pxi src/generated/* src/include/fastfilter/* src/kernels/* src/json/*)
 
-.PHONY: help demo test lint tests bench bench-quick bench-seed instructions memory generate clean
+.PHONY: help demo test lint tests test-cluster bench bench-quick bench-seed bench-workers instructions memory generate clean
 
 help:
 	@echo "make demo         build, make a sample corpus, filter both seed examples out of Parquet and JSONL"
 	@echo "make test         linters, type checks and the whole test suite"
 	@echo "make lint, tests  one half of it each"
+	@echo "make test-cluster the same rows from Ray, Spark (needs Java 17) and Dask, on two local workers each"
 	@echo "make bench        every case on every engine, into benchmarks/results (an hour at most; wants a quiet machine)"
 	@echo "make bench-quick  the headline cases in about two minutes"
 	@echo "make bench-seed   the seed example against a bound, with pytest-benchmark"
+	@echo "make bench-workers Ray, Spark and Dask on one worker and on two"
 	@echo "make instructions instructions a row, counted by valgrind, against the committed baseline"
 	@echo "make memory       filter 1 GB of Parquet and report the peak memory"
 	@echo "make generate     write again what derives from the opcode table"
@@ -43,7 +45,14 @@ lint: $(VENV)/tools
 	$(BIN)/python -m fastfilter.bytecode.reference --check
 
 tests: $(VENV)/tools
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --ignore=tests/integrations tests
+
+$(VENV)/cluster: $(VENV)/tools
+	$(BIN)/python -m pip install --quiet --editable '.[cluster]'
+	touch $@
+
+test-cluster: $(VENV)/cluster
+	$(BIN)/python -m pytest tests/integrations
 
 $(VENV)/engines: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -57,6 +66,9 @@ bench-quick: $(VENV)/engines
 
 bench-seed: $(VENV)/tools
 	$(BIN)/python -m pytest benchmarks --benchmark-only
+
+bench-workers: $(VENV)/cluster
+	$(BIN)/python -m benchmarks.workers
 
 instructions: $(VENV)/installed
 	$(BIN)/python -m benchmarks.instructions

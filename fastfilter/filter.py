@@ -18,6 +18,7 @@ from fastfilter.compiler.content import content_key
 from fastfilter.compiler.expr import Expression
 from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
+from fastfilter.pushdown import PushdownMethods
 from fastfilter.runtime import executor
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
@@ -117,7 +118,7 @@ def _bind_options(
     return BindOptions(renamed, metadata, missing_fields, on_invalid_json, json)  # type: ignore[arg-type]
 
 
-class Filter:
+class Filter(PushdownMethods):
     """A compiled filter, to be applied to any data that has its fields.
 
     Made by :func:`compile`, or by :meth:`from_program` from a program that came from elsewhere. A filter may be used by

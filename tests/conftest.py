@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import collections
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis
+import postgres_server
 import pytest
 import running
 
@@ -35,6 +36,17 @@ def backend(request: pytest.FixtureRequest) -> str:
 def counted(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
     """Adds to a count that the run prints at its end: ``counted(name, number)``."""
     return lambda name, number: record_property("count", (name, number))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server of this run's own."""
+    pytest.importorskip("psycopg", reason="psycopg, PostgreSQL's driver, is not installed")
+    binaries = postgres_server.programs()
+    if binaries is None:
+        pytest.skip("PostgreSQL's server is not installed (on Debian: apt-get install postgresql)")
+    with postgres_server.server(binaries) as address:
+        yield address
 
 
 def pytest_report_header() -> str:
