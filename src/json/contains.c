@@ -60,20 +60,6 @@ static bool equals_scalar(const ff_json_pattern *pattern, int64_t index, ff_byte
     return ff_bytes_equal(ff_json_tape_bytes(&pattern->tape, node), bytes);
 }
 
-static bool contains_container(const ff_json_pattern *pattern, int64_t wanted, const ff_json_tape *tape, int64_t index);
-
-/* A node of the pattern in a node of the value: equal scalars, or a container in a container of its kind. Every pair of
- * nodes meets at most once, as their parents do. */
-static bool contains_node(const ff_json_pattern *pattern, int64_t wanted, const ff_json_tape *tape, int64_t index) {
-    const ff_json_node *wanted_node = ff_json_tape_node(&pattern->tape, wanted);
-    const ff_json_node *node = ff_json_tape_node(tape, index);
-    if (node->kind != wanted_node->kind) {
-        return false;
-    }
-    return ff_json_is_container(node) ? contains_container(pattern, wanted, tape, index)
-                                      : equals_scalar(pattern, wanted, ff_json_tape_bytes(tape, node));
-}
-
 /* The value of the last member of that name, or -1. */
 static int64_t find_member(const ff_json_tape *tape, int64_t object, ff_bytes name) {
     int64_t found = -1, end = ff_json_tape_node(tape, object)->extent;
@@ -85,32 +71,81 @@ static int64_t find_member(const ff_json_tape *tape, int64_t object, ff_bytes na
     return found;
 }
 
-/* Both nodes are arrays, or both are objects. Recursion is bounded by FF_JSON_MAX_DEPTH. */
-static bool contains_container(const ff_json_pattern *pattern, int64_t wanted, const ff_json_tape *tape,
-                               int64_t index) {
-    const ff_json_tape *wanted_tape = &pattern->tape;
-    const ff_json_node *wanted_node = ff_json_tape_node(wanted_tape, wanted);
-    if (wanted_node->kind == FF_OBJECT) {
-        for (int64_t key = wanted_node->next_key; key >= 0; key = ff_json_tape_node(wanted_tape, key)->next_key) {
-            ff_bytes name = ff_json_tape_bytes(wanted_tape, ff_json_tape_node(wanted_tape, key));
-            int64_t member = find_member(tape, index, name);
-            if (member < 0 || !contains_node(pattern, key + 1, tape, member)) {
-                return false;
+/* An array of the pattern looked for in an array, or an object in an object. */
+typedef struct {
+    int64_t wanted;  /* the pattern's container */
+    int64_t item;    /* what of it is looked for: an element, or a member's key; or one of those below */
+    int64_t index;   /* the value's container */
+    int64_t element; /* of arrays: the element that is compared with the item */
+} open_pair;
+
+enum { ALL_FOUND = -1, LACKING = -2 };
+
+static open_pair open_containers(const ff_json_pattern *pattern, int64_t wanted, int64_t index) {
+    const ff_json_node *node = ff_json_tape_node(&pattern->tape, wanted);
+    int64_t first = wanted + 1 < node->extent ? wanted + 1 : ALL_FOUND;
+    return (open_pair){wanted, node->kind == FF_OBJECT ? node->next_key : first, index, index + 1};
+}
+
+/* Finds the nodes to compare next, or sets the item to LACKING. */
+static void choose_nodes(const ff_json_pattern *pattern, const ff_json_tape *tape, open_pair *pair, int64_t *wanted,
+                         int64_t *index) {
+    if (ff_json_tape_node(tape, pair->index)->kind == FF_OBJECT) {
+        *wanted = pair->item + 1;
+        *index = find_member(tape, pair->index,
+                             ff_json_tape_bytes(&pattern->tape, ff_json_tape_node(&pattern->tape, pair->item)));
+    } else {
+        *wanted = pair->item;
+        *index = pair->element < ff_json_tape_node(tape, pair->index)->extent ? pair->element : -1;
+    }
+    if (*index < 0) {
+        pair->item = LACKING;
+    }
+}
+
+/* Goes on to what is to be compared after nodes that `fit` or do not. */
+static void advance(const ff_json_pattern *pattern, const ff_json_tape *tape, open_pair *pair, bool fit) {
+    if (ff_json_tape_node(tape, pair->index)->kind == FF_OBJECT) {
+        pair->item = fit ? ff_json_tape_node(&pattern->tape, pair->item)->next_key : LACKING;
+    } else if (fit) {
+        int64_t next = ff_json_tape_skip(&pattern->tape, pair->item);
+        pair->item = next < ff_json_tape_node(&pattern->tape, pair->wanted)->extent ? next : ALL_FOUND;
+        pair->element = pair->index + 1;
+    } else {
+        pair->element = ff_json_tape_skip(tape, pair->element);
+    }
+}
+
+/* Whether the value's container holds the pattern's, of the same kind. Every pair of nodes meets at most once, as their
+ * parents do. Pairs are open as deep as the pattern, which FF_JSON_MAX_DEPTH bounds. */
+static bool contains_container(const ff_json_pattern *pattern, const ff_json_tape *tape) {
+    open_pair pairs[FF_JSON_MAX_DEPTH];
+    int depth = 0;
+    pairs[0] = open_containers(pattern, 0, 0);
+    for (;;) {
+        int64_t wanted = -1, index = -1;
+        if (pairs[depth].item >= 0) {
+            choose_nodes(pattern, tape, &pairs[depth], &wanted, &index);
+        }
+        bool fit = false;
+        if (pairs[depth].item < 0) {
+            fit = pairs[depth].item == ALL_FOUND;
+            if (depth == 0) {
+                return fit;
+            }
+            depth--;
+        } else {
+            const ff_json_node *node = ff_json_tape_node(tape, index);
+            if (node->kind == ff_json_tape_node(&pattern->tape, wanted)->kind) {
+                if (ff_json_is_container(node)) {
+                    pairs[++depth] = open_containers(pattern, wanted, index);
+                    continue;
+                }
+                fit = equals_scalar(pattern, wanted, ff_json_tape_bytes(tape, node));
             }
         }
-        return true;
+        advance(pattern, tape, &pairs[depth], fit);
     }
-    const int64_t wanted_end = wanted_node->extent, end = ff_json_tape_node(tape, index)->extent;
-    for (int64_t item = wanted + 1; item < wanted_end; item = ff_json_tape_skip(wanted_tape, item)) {
-        int64_t element = index + 1;
-        while (element < end && !contains_node(pattern, item, tape, element)) {
-            element = ff_json_tape_skip(tape, element);
-        }
-        if (element >= end) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* A bare scalar of the pattern against any value; -1 if there is no memory. */
@@ -134,7 +169,7 @@ int ff_json_contains(const ff_json_pattern *pattern, const ff_json_value *value,
         if (status != FF_JSON_OK) { /* malformed: in a text wrongly trusted */
             return status == FF_JSON_MALFORMED ? 0 : -1;
         }
-        return contains_container(pattern, 0, &tape, 0);
+        return contains_container(pattern, &tape);
     }
     if (value->kind != FF_ARRAY) {
         return matches_scalar(pattern, value, scratch);

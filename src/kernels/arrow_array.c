@@ -188,27 +188,6 @@ ff_presence ff_decode(const ff_view **view, int64_t *index, ff_fault *fault) {
     }
 }
 
-static ff_bytes string_view_at(const ff_view *view, int64_t at, ff_fault *fault) {
-    const uint8_t *entry = (const uint8_t *)view->values + 16 * at;
-    int32_t length, block, offset;
-    memcpy(&length, entry, 4);
-    ff_bytes bytes = {entry + 4, length};
-    if (length > 12) {
-        memcpy(&block, entry + 8, 4);
-        memcpy(&offset, entry + 12, 4);
-        if (block < 0 || block >= view->num_blocks || offset < 0 || view->blocks[block] == NULL) {
-            ff_fault_data(fault, "a string view points outside its buffers");
-            bytes.length = 0;
-            return bytes;
-        }
-        bytes.data = (const uint8_t *)view->blocks[block] + offset;
-    } else if (length < 0) {
-        ff_fault_data(fault, "a string view has a negative length");
-        bytes.length = 0;
-    }
-    return bytes;
-}
-
 static ff_bytes uuid_at(const uint8_t *value, uint8_t *out) {
     static const char digits[] = "0123456789abcdef";
     int64_t length = 0;
@@ -232,7 +211,7 @@ ff_bytes ff_string_at(const ff_view *view, int64_t index, uint8_t *uuid, ff_faul
         start = ((const int64_t *)view->values)[at];
         stop = ((const int64_t *)view->values)[at + 1];
     } else if (view->type->id == FF_TYPE_STRING_VIEW) {
-        return string_view_at(view, at, fault);
+        return ff_string_view_at(view, at, fault);
     } else {
         return uuid_at((const uint8_t *)view->values + 16 * at, uuid);
     }

@@ -19,6 +19,8 @@
 
 #include "target_strings.h"
 #include "target_find.h"
+#include "target_views.h"
+#include "target_order.h"
 #include "target_dictionary.h"
 
 /* -- JSON texts --------------------------------------------------------------------------------------------------- */
@@ -38,21 +40,28 @@ const ff_target FF_TARGET_TABLE = {
             [FF_TYPE_DATE64] = int64,
             [FF_TYPE_TIMESTAMP] = int64,
             [FF_TYPE_DECIMAL64] = int64,
+            [FF_TYPE_DECIMAL128] = decimal128,
             [FF_TYPE_UINT8] = uint8,
             [FF_TYPE_UINT16] = uint16,
             [FF_TYPE_UINT32] = uint32,
             [FF_TYPE_UINT64] = uint64,
+            [FF_TYPE_FLOAT16] = float16,
             [FF_TYPE_FLOAT32] = float32,
             [FF_TYPE_FLOAT64] = float64,
         },
     .string_equals = string_equals,
     .large_string_equals = large_string_equals,
+    .string_view_equals = string_view_equals,
     .json_holding = JSON_HOLDING,
     .json_check = JSON_CHECK,
     .json_marks = JSON_MARKS,
     .json_member = JSON_MEMBER,
     .string_find = string_find,
     .large_string_find = large_string_find,
+    .string_view_find = string_view_find,
+    .string_bound = string_bound,
+    .large_string_bound = large_string_bound,
+    .string_view_bound = string_view_bound,
     .map_entries =
         {
             [FF_TYPE_INT8] = map_int8,

@@ -108,3 +108,65 @@ DEFINE_NUMBERS(uint32, uint32_t, uint64_t, uint64s, CAST_BOUND, CAST_BOUND)
 DEFINE_NUMBERS(uint64, uint64_t, uint64_t, uint64s, CAST_BOUND, CAST_BOUND)
 DEFINE_NUMBERS(float32, float, double, doubles, FLOAT_LOWER, FLOAT_UPPER)
 DEFINE_NUMBERS(float64, double, double, doubles, CAST_BOUND, CAST_BOUND)
+
+/* A half as a float: the exponent moves, and where there is none the fraction is a number of its own. */
+static inline float float_of_half(uint16_t half) {
+    uint32_t magnitude = half & 0x7FFF, sign = (uint32_t)(half & 0x8000) << 16, bits, small_bits;
+    float small = (float)(int32_t)magnitude * 0x1p-24f, number;
+    bits = (magnitude << 13) + 0x38000000 + (magnitude >= 0x7C00 ? 0x38000000 : 0); /* infinity and NaN stay so */
+    memcpy(&small_bits, &small, 4);
+    bits = (magnitude < 0x400 ? small_bits : bits) | sign;
+    memcpy(&number, &bits, 4);
+    return number;
+}
+
+/* Halves, widened some words of rows at a time. */
+static void float16(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows, const uint64_t *candidates,
+                    uint64_t *destination, ff_run *run) {
+    enum { WIDENED = 512 };
+    float numbers[WIDENED];
+    const uint16_t *halves = (const uint16_t *)view->values + view->offset + first;
+    ff_view widened = *view;
+    widened.values = numbers;
+    widened.offset = 0;
+    for (int64_t done = 0; done < num_rows; done += WIDENED) {
+        int64_t count = num_rows - done < WIDENED ? num_rows - done : WIDENED;
+        for (int64_t row = 0; row < count; row++) {
+            numbers[row] = float_of_half(halves[done + row]);
+        }
+        float32(test, &widened, 0, count, candidates + done / 64, destination + done / 64, run);
+    }
+}
+
+/* Whether a number of two words, the lower first, is at least another. */
+static inline bool wide_at_least(const uint64_t *value, const uint64_t *bound) {
+    int64_t high = (int64_t)value[1], bound_high = (int64_t)bound[1];
+    return (high > bound_high) | ((high == bound_high) & (value[0] >= bound[0]));
+}
+
+static void decimal128(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,
+                       const uint64_t *candidates, uint64_t *destination, ff_run *run) {
+    const ff_constant *constant = &test->constant;
+    const uint64_t *values = (const uint64_t *)view->values + 2 * (view->offset + first);
+    ff_matches *matches = ff_number_matches(FF_TYPE_DECIMAL128);
+    for (int64_t word = 0; word < ff_num_words(num_rows); word++, values += 128) {
+        uint64_t left = candidates[word], found = 0;
+        if (constant->num_wides <= MOST_COMPARED && num_rows - 64 * word >= 64 && __builtin_popcountll(left) > FEW) {
+            prefetch_values(values, 16);
+            for (int32_t at = 0; at < constant->num_wides; at++) {
+                ff_wide_interval range = constant->wides[at];
+                for (int row = 0; row < 64; row++) {
+                    const uint64_t *value = values + 2 * row;
+                    found |= (uint64_t)(wide_at_least(value, range.lower) & wide_at_least(range.upper, value)) << row;
+                }
+            }
+            found &= left;
+        } else {
+            for (; left != 0; left &= left - 1) {
+                int row = ff_first_bit(left);
+                found |= (uint64_t)matches(test, view, first + 64 * word + row, run) << row;
+            }
+        }
+        destination[word] = found;
+    }
+}

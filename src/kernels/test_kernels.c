@@ -257,14 +257,16 @@ static ff_matches *equals(const ff_type *type) {
 
 static ff_dense *dense_equals(const ff_test *test, ff_type_id id) {
     const ff_constant *constant = &test->constant;
-    if (id != FF_TYPE_STRING && id != FF_TYPE_LARGE_STRING) {
+    if (id != FF_TYPE_STRING && id != FF_TYPE_LARGE_STRING && id != FF_TYPE_STRING_VIEW) {
         return ff_target_in_use->numbers[id];
     }
     if (constant->num_instants > 0 || constant->num_strings == 0 ||
         (constant->num_strings > 1 && constant->set.places == NULL)) {
         return NULL;
     }
-    return id == FF_TYPE_STRING ? ff_target_in_use->string_equals : ff_target_in_use->large_string_equals;
+    return id == FF_TYPE_STRING         ? ff_target_in_use->string_equals
+           : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_equals
+                                        : ff_target_in_use->string_view_equals;
 }
 
 /* Lists whose elements are plain and lie in the order of the lists. */
@@ -280,6 +282,14 @@ static ff_dense *dense_find(const ff_test *test, ff_type_id id) {
     }
     return id == FF_TYPE_STRING         ? ff_target_in_use->string_find
            : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_find
+           : id == FF_TYPE_STRING_VIEW  ? ff_target_in_use->string_view_find
+                                        : NULL;
+}
+
+static ff_dense *dense_bound(ff_type_id id) {
+    return id == FF_TYPE_STRING         ? ff_target_in_use->string_bound
+           : id == FF_TYPE_LARGE_STRING ? ff_target_in_use->large_string_bound
+           : id == FF_TYPE_STRING_VIEW  ? ff_target_in_use->string_view_bound
                                         : NULL;
 }
 
@@ -319,7 +329,10 @@ static void choose(ff_test *test, ff_type *type) {
             test->matches = ff_string_instant;
         }
         break;
-    case FF_OP_STRING_RANGE: test->matches = string ? ff_string_bound : never; break;
+    case FF_OP_STRING_RANGE:
+        test->matches = string ? ff_string_bound : never;
+        test->dense = dense_bound(type->id);
+        break;
     case FF_OP_CONTAINS:
         if (list && ff_type_is_string(element)) {
             test->matches = ff_any_element;

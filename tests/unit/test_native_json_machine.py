@@ -4,6 +4,7 @@ raw bytes in front of the parse, validating and trusting, in every layout of a t
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -167,3 +168,24 @@ def test_json_is_validate_or_trusted() -> None:
         fastfilter.compile(None, json="fast")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="leaves out"):
         fastfilter.compile(None, json="trusted", on_invalid_json="error")
+
+
+def test_containment_of_deep_values_needs_little_stack() -> None:
+    arrays: Any = []
+    objects: Any = {}
+    for _ in range(699):
+        arrays, objects = [arrays], {"k": objects}
+    texts = ["[]", "[" * 700 + "]" * 700, '{"k":' * 699 + "{}" + "}" * 699, "[" * 699 + "]" * 699]
+    batch = pa.record_batch({"metadata": pa.array([f'{{"a":{text}}}' for text in texts])})
+    filters = [fastfilter.compile({"metadata": {"a": {"$contains": value}}}) for value in (arrays, objects)]
+    expected = [[False, True, False, False], [False, False, True, False]]
+    assert [flt._evaluate(batch, "native") for flt in filters] == expected  # what Python recurses over is prepared now
+    answers: list[list[bool]] = []
+    before = threading.stack_size(128 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: answers.extend(flt._evaluate(batch, "native") for flt in filters))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert answers == expected

@@ -62,8 +62,8 @@ def around(bounds: list[Any], type: pa.DataType, rows: int) -> pa.Array:
         kind = type.to_pandas_dtype()
         near: list[Any] = [least, greatest, 0.0, -0.0, math.nan, math.inf, -math.inf]
         for bound in bounds:
-            own = kind(bound)
             with np.errstate(over="ignore"):
+                own = kind(bound)
                 near += [float(own), *(float(np.nextafter(own, kind(end))) for end in (math.inf, -math.inf))]
     else:
         near = [least, greatest, 0]
@@ -75,7 +75,7 @@ def around(bounds: list[Any], type: pa.DataType, rows: int) -> pa.Array:
 
 NUMBER_TYPES = [
     pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
-    pa.float32(), pa.float64(),
+    pa.float16(), pa.float32(), pa.float64(),
 ]  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def test_many_intervals_far_apart_and_crowded(target: str, type: pa.DataType) ->
         check(condition("in", huge), pa.record_batch({"metadata.a": around(huge, type, 300)}))
 
 
-@pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
 @pytest.mark.parametrize("share", SHARES)
 def test_strings_that_differ_in_one_byte(target: str, type: pa.DataType, share: float) -> None:
     random = np.random.default_rng(11)
@@ -143,7 +143,7 @@ def test_a_needle_at_every_distance_from_the_ends_of_texts(target: str, share: f
     values += [endings[at % len(endings)] + "." * at for at in range(150)]
     values += [""] * 70 + ["k", "\u212a", "a\u212a", "needk"]
     random.shuffle(values)
-    for type in (pa.string(), pa.large_string()):
+    for type in (pa.string(), pa.large_string(), pa.string_view()):
         batch = asked_in(share, pa.array(values, type))
         for needle in ("needle", "k", "needk", ".n", "e,", "." * 80, "i", "..\u212a", "needle" + "," * 66):
             check({"and": [ASKED, condition("contains", needle)]}, batch)
@@ -200,3 +200,56 @@ def test_one_element_anywhere_in_lists_of_any_length(target: str, kind: Any, lon
         check({"and": [ASKED, condition("in", value)]}, batch)
         check({"and": [ASKED, condition("nin", value)]}, batch)
     check({"and": [ASKED, condition("contains", "wanted")]}, batch)
+
+
+def test_views_of_texts_too_long_to_be_gathered(target: str) -> None:
+    lengths = [0, 5, 12, 13, 8191, 3, 8192, 8193, 20_000, 1, 4096, 4096, 4097]
+    values = [end * (length > 0) + "." * (length - 1) for length in lengths for end in "xXé\u212a"]
+    values += ["." * (length - 1) + "needle"[:length] for length in lengths]
+    batch = pa.record_batch({"metadata.a": pa.array(values, pa.string_view())})
+    for needle in ("x", "k", ".needle", "é.", "." * 1000):
+        for operator in ("contains", "icontains"):
+            check(condition(operator, needle), batch)
+
+
+def test_a_view_outside_its_buffers_is_an_error(target: str) -> None:
+    good = pa.array(["a string that is longer than a view"] * 70, pa.string_view())
+    entries = np.frombuffer(good.buffers()[1], np.int32).copy()
+    entries[4 * 66 + 2] = 7  # the number of its buffer
+    broken = pa.Array.from_buffers(pa.string_view(), 70, [None, pa.py_buffer(entries), *good.buffers()[2:]])
+    for filter in (condition("eq", good[0].as_py()), condition("contains", "longer"), condition("icontains", "x")):
+        with pytest.raises(fastfilter.DataError, match="string view"):
+            fastfilter.compile(filter)._evaluate(pa.record_batch({"metadata.a": broken}), "native")
+
+
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("share", SHARES)
+def test_order_of_strings_around_a_bound(target: str, type: pa.DataType, share: float) -> None:
+    random = np.random.default_rng(14)
+    bounds = ["", "a", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghijkl", "abcdefghijklm", "ab\0",
+              "abcdefgh\0", "é", "aé", "abcdefgé", "\ud7ff", "\ue000", "a\uffff", "a\U00010000", "abc\U0010ffff",
+              "abcdefgh\ue000", "abcdefgh\U00010000", "\x7f", "2026-07-01T12:00:00Z"]  # fmt: skip
+    pool = [bound + end for bound in bounds for end in ("", "\0", "a", "\uffff", "\U00010000", "longer than a view")]
+    pool += [bound[:-1] + chr(max(ord(bound[-1]) + step, 0)) for bound in bounds[1:14] for step in (-1, 1)]
+    pool += [bound[:-1] for bound in bounds]
+    for rows in (640, 200):
+        batch = asked_in(share, pa.array([pool[at] for at in random.integers(0, len(pool), rows)], type))
+        for bound in bounds:
+            for operator in ("lt", "lte", "gt", "gte"):
+                check({"and": [ASKED, condition(operator, bound)]}, batch)
+        check({"and": [condition("gte", "abc"), condition("lt", "abcdefghj"), ASKED]}, batch)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_wide_decimals_around_bounds(target: str, share: float) -> None:
+    random = np.random.default_rng(15)
+    marks = [0, 1, 7, 2**53, 2**63, 2**64, 2**64 + 1, 2**65, 10**27, 2**64 * 7]
+    pool = [sign * mark + step for mark in marks for sign in (1, -1) for step in (-1, 0, 1)]
+    values = [pool[at] for at in random.integers(0, len(pool), 331)]
+    for rows in (values, [None if at % 9 == 0 else value for at, value in enumerate(values)]):
+        batch = asked_in(share, pa.array(rows, pa.decimal128(38, 0)))
+        for bound in (0, 7, -7, 2**53, -(2**53), float(2**63), float(2**64), -float(2**64), 1e27):
+            for operator in ("eq", "ne", "lt", "lte", "gt", "gte"):
+                check({"and": [ASKED, condition(operator, bound)]}, batch)
+        check({"and": [ASKED, condition("in", [0, 7, float(2**64), -7])]}, batch)
+        check({"and": [ASKED, condition("in", [0, 1, 2, 6, 7, 8, -7, float(2**64)])]}, batch)

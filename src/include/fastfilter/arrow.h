@@ -4,6 +4,8 @@
 #ifndef FASTFILTER_ARROW_H
 #define FASTFILTER_ARROW_H
 
+#include <string.h>
+
 #include "fastfilter/bytes.h"
 
 #ifndef ARROW_C_DATA_INTERFACE
@@ -148,6 +150,28 @@ typedef struct {
 
 void ff_fault_memory(ff_fault *fault);
 void ff_fault_data(ff_fault *fault, const char *message);
+
+/* The bytes of the string view at a place of the array's buffer; none (and a fault) if it points outside. */
+static inline ff_bytes ff_string_view_at(const ff_view *view, int64_t at, ff_fault *fault) {
+    const uint8_t *entry = (const uint8_t *)view->values + 16 * at;
+    int32_t length, block, offset;
+    memcpy(&length, entry, 4);
+    ff_bytes bytes = {entry + 4, length};
+    if (length > 12) {
+        memcpy(&block, entry + 8, 4);
+        memcpy(&offset, entry + 12, 4);
+        if (block < 0 || block >= view->num_blocks || offset < 0 || view->blocks[block] == NULL) {
+            ff_fault_data(fault, "a string view points outside its buffers");
+            bytes.length = 0;
+            return bytes;
+        }
+        bytes.data = (const uint8_t *)view->blocks[block] + offset;
+    } else if (length < 0) {
+        ff_fault_data(fault, "a string view has a negative length");
+        bytes.length = 0;
+    }
+    return bytes;
+}
 
 typedef enum { FF_AT_MISSING, FF_AT_NULL, FF_AT_VALUE } ff_presence;
 

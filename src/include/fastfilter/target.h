@@ -13,8 +13,9 @@ typedef bool ff_map_entries(const void *entries, int64_t num_rows, int64_t num_e
 typedef struct {
     const char *name;
     ff_dense *numbers[FF_NUM_TYPES];             /* intervals, by type; NULL: no such kernel */
-    ff_dense *string_equals, *large_string_equals; /* equality with one or several strings */
-    ff_dense *string_find, *large_string_find;     /* occurrence of the constant's text, or of any case of it */
+    ff_dense *string_equals, *large_string_equals, *string_view_equals; /* equality with one or several strings */
+    ff_dense *string_find, *large_string_find, *string_view_find; /* occurrence of the constant's text, or of any case of it */
+    ff_dense *string_bound, *large_string_bound, *string_view_bound; /* order against the constant's text */
     ff_map_entries *map_entries[FF_NUM_TYPES];     /* by type of the entry numbers */
     ff_json_holding *json_holding; /* NULL: it would cost more than it spares */
     /* NULL, all three or none: scanner.c is quicker. */
