@@ -6,8 +6,8 @@ import abc
 import contextlib
 import json
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -81,25 +81,25 @@ def put_into_place(path: str) -> Iterator[str]:
     """
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
+    # A name may have 255 bytes, and a character four of them. It is known before the file is there, so that nothing,
+    # not even a signal in between, can leave the file behind.
+    temporary = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(8)}.part")
     try:
-        # A name may have 255 bytes, and a character four of them.
-        handle, temporary = tempfile.mkstemp(prefix=f".{name[:40]}.", suffix=".part", dir=folder)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    try:
-        os.fchmod(handle, _mode_of(target))
-        yield temporary
-        os.fsync(handle)
-        os.replace(temporary, target)
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(handle, _mode_of(target))
+            yield temporary
+            os.fsync(handle)
+            os.replace(temporary, target)
+        finally:
+            os.close(handle)
     except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError | pa.ArrowException):
             text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise UsageError(f"{path}: {text.replace(temporary, path)}") from error
         raise
-    finally:
-        os.close(handle)
 
 
 def _mode_of(path: str) -> int:

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -152,3 +153,15 @@ def _write(
                 with open_writer(stream, schema) as writer:
                     writer.write_table(table, max_chunksize=400)
     return files
+
+
+PATIENCE = 60.0
+
+
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+    """Waits until a condition holds; a process that ends before it does is a failure."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, "it ended too early"
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.01)

@@ -10,24 +10,13 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, Cli, Sample, environment
+from conftest import COMMAND, PATIENCE, Cli, Sample, environment, wait_for
 
 ALL = '{"field":"id","operator":"exists","value":true}'
-PATIENCE = 60.0
-
-
-def wait_for(condition: object, process: subprocess.Popen[bytes]) -> None:
-    """Waits until a condition holds; a process that ends before it does is a failure."""
-    end = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert process.poll() is None, "it ended too early"
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
