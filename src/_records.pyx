@@ -247,6 +247,15 @@ cdef int follow(PyObject *parent, const Field *field, Reading *reading, PyObject
     return answer
 
 
+cdef int are_plain(const Reading *reading) noexcept:
+    """Whether the lists and dicts read are plain, YES or ODD; any code that has run since may have changed them."""
+    cdef int at
+    for at in range(reading.num_values):
+        if reading.values[at].kind >= IS_ARRAY and not is_plain(reading.values[at].object, 1):
+            return ODD
+    return YES
+
+
 @cython.final
 @cython.no_gc_clear
 cdef class RecordProgram:
@@ -453,13 +462,11 @@ cdef class RecordProgram:
             reading.num_values += 1
             if answer == YES and found != NULL:
                 answer = read(found, value)
-                if answer == YES and value.kind >= IS_ARRAY and not is_plain(found, 1):
-                    return ODD
             if answer != YES:
                 return answer
             field += 1
             value += 1
-        return YES
+        return are_plain(reading)
 
     cdef inline int run(self, Reading *reading) noexcept:
         cdef int number = self.first, answer
@@ -472,6 +479,8 @@ cdef class RecordProgram:
                 answer = ask(step.test, &reading.values[step.test.field])
                 if answer == FAILED:
                     return FAILED
+                if are_plain(reading) == ODD:
+                    return ODD
             number = step.if_true if answer else step.if_false
         return YES if number == MATCHES else NO
 

@@ -80,13 +80,14 @@ static inline bool has_odd_letter(const uint8_t *at, int64_t length) {
                     mask = pair_mask(data + at + first, first_fold, first_byte, data + at + second, second_fold,       \
                                      second_byte);                                                                     \
                     mask &= ~UINT64_C(0) >> (63 - (last - at < 63 ? last - at : 63));                                  \
+                } else if (ignore_case) {                                                                              \
+                    *high |= has_high_byte(data + at, stop - at < 64 ? stop - at : 64);                                \
                 }                                                                                                      \
                 for (int i = 0; at > readable && i < 64 && at + i <= last; i++) {                                      \
                     const uint8_t *here = data + at + i;                                                               \
                     mask |= (uint64_t)(((here[first] | first_fold) == first_byte) &                                    \
                                        ((here[second] | second_fold) == second_byte))                                  \
                             << i;                                                                                      \
-                    *high |= here[0] >= 0x80;                                                                          \
                 }                                                                                                      \
             }                                                                                                          \
             while (mask != 0) {                                                                                        \

@@ -171,3 +171,12 @@ def test_what_looks_like_something_else_is_told_so() -> None:
     assert fastfilter.compile({"operator": "eq", "value": 2}, "fishmem").matches(
         {"metadata": {"operator": "eq", "value": 2}}
     )
+
+
+@pytest.mark.parametrize("texts", [["abc\u212a"], ["abc\u212a", ""], ["z" * 100, "abc\u212a"]])
+def test_a_letter_whose_lower_case_is_ascii_counts_at_the_very_end_of_a_columns_bytes(texts: list[str]) -> None:
+    expected = [text.startswith("abc") for text in texts]
+    assert answers(condition("icontains", "abck", "content"), {"content": texts}) == expected
+    assert (
+        answers(condition("icontains", "abck", "content"), {"content": pa.array(texts, pa.large_string())}) == expected
+    )

@@ -438,6 +438,30 @@ def test_a_key_that_takes_the_record_apart() -> None:
         assert not record
 
 
+@pytest.mark.parametrize("added", [{1, 2}, object(), (1,), OrderedDict(x=1), 10**50])
+def test_a_list_that_a_later_key_makes_odd(added: Any) -> None:
+    flt = fastfilter.compile({"metadata": {"a": {"$contains": [{"x": 1}]}, "b": None}})
+    values: list[Any] = [5]
+
+    class Adds:
+        def __hash__(self) -> int:
+            return hash("b")
+
+        def __eq__(self, other: object) -> bool:
+            values[:] = [5, added]
+            return False
+
+    try:
+        expected: Any = flt.matches({"metadata": {"a": [5, added]}})
+    except BindError as error:
+        expected = str(error)
+    try:
+        found: Any = flt.matches({"metadata": {"a": values, Adds(): 1}})
+    except BindError as error:
+        found = str(error)
+    assert found == expected
+
+
 def test_records_are_left_alone() -> None:
     record = defaultdict(dict, {"content": "a"})
     plain = {"metadata": {"v": [1, {"a": "b"}]}}
