@@ -445,6 +445,10 @@ void ff_groups_check_last(int32_t num_groups, const ff_batch *batch, int64_t fir
                 int rows_here = num_rows - 64 * at < 64 ? (int)(num_rows - 64 * at) : 64;
                 find_word(&word, &texts, first_row + 64 * at, rows_here);
                 rows[at] = well_formed(number, batch, &word, at, rows[at], run);
+                if (run->fault.status != FF_OK) {
+                    run->fault.column = group->source.column;
+                    return;
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fastfilter.bytecode.constants import Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import Opcode
-from fastfilter.runtime.vm.lowering import Lowered, lower
+from fastfilter.runtime.vm.lowering import Lowered, lower, needle
 from fastfilter.values import Interval, ScalarSet, StringBound, canonical_number, number_in, point
 
 INT64 = (-(2**63), 2**63 - 1)
@@ -154,3 +154,9 @@ def test_a_stored_number_lies_in_the_lowered_interval_exactly_if_it_lies_in_the_
         value = Decimal(stored).scaleb(-scale, Context(prec=100)) if scale else stored
     inside = any(first <= stored <= last for first, last in ranges(kind, interval))
     assert inside == number_in(float(np.float64(value)) if isinstance(value, float) else value, interval)
+
+
+def test_a_pattern_nested_more_deeply_than_python_reads_has_its_key_as_needle() -> None:
+    deep = Json("[" * 100_000 + "]" * 100_000)
+    assert needle(Opcode.JSON_CONTAINS, deep, ("tags",)) == b'"tags"'
+    assert needle(Opcode.JSON_CONTAINS, Json('[{"ab":["abc"]}]'), ("t",)) == b'"abc"'

@@ -8,6 +8,7 @@ half second.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import struct
@@ -116,7 +117,8 @@ def needle(opcode: Opcode, constant: Constant | None, path: tuple[str, ...]) -> 
     elif isinstance(constant, Text) and opcode is Opcode.CONTAINS:
         literals = [constant.value]
     elif isinstance(constant, Json):
-        literals = [max(_strings_in(json.loads(constant.text)), key=len, default="")]
+        with contextlib.suppress(RecursionError):  # nested more deeply than Python reads: the path's keys must do
+            literals = [max(_strings_in(json.loads(constant.text)), key=len, default="")]
     if len(literals) == 1 and literals[0]:
         return _utf8(literals[0])
     return max((_utf8(f'"{key}"') for key in path), key=len, default=b"")
@@ -128,15 +130,15 @@ def _may_be_bare(text: str) -> bool:
 
 def _strings_in(value: Any) -> Iterator[str]:
     """The strings and keys in a JSON value, in quotes."""
-    if isinstance(value, str):
-        yield f'"{value}"'
-    elif isinstance(value, list):
-        for element in value:
-            yield from _strings_in(element)
-    elif isinstance(value, dict):
-        for key, member in value.items():
-            yield f'"{key}"'
-            yield from _strings_in(member)
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield f'"{value}"'
+        elif isinstance(value, list):
+            pending += value
+        elif isinstance(value, dict):
+            pending += [*value, *value.values()]
 
 
 def _lower_scalars(scalars: ScalarSet, type: pa.DataType | None) -> Lowered:
