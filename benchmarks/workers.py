@@ -64,6 +64,7 @@ def ray_engine(num_workers: int, folder: pathlib.Path) -> Iterator[Callable[[], 
 @contextlib.contextmanager
 def spark_engine(num_workers: int, folder: pathlib.Path) -> Iterator[Callable[[], int]]:
     """Spark on so many local cores."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # else the workers run whatever python3 is on the path
     from pyspark.sql import SparkSession
 
     from fastfilter.integrations.spark import filter_dataframe

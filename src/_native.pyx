@@ -111,7 +111,8 @@ cdef struct Tally:
 
 
 # Tests that may stand in each other's place: TEST d s, JUMP_IF_NONE d t, TEST d d, JUMP_IF_NONE d t, ..., all of one
-# opcode, so of about one cost. Whatever their order, d is then the rows that pass all, and if it is empty all go to t.
+# opcode and none of JSON text, where one path may cost twice another, so of about one cost. Whatever their order, d is
+# then the rows that pass all, and if it is empty all go to t.
 cdef struct Chain:
     int32_t first  # instruction; the others are every second one behind it
     int32_t length
@@ -424,11 +425,11 @@ cdef class BoundProgram:
         cdef const Instruction *jump = one + 1  # there is one: a program ends with RETURN
         cdef const Instruction *other
         cdef int32_t last = first, at
-        if one.test == NULL or not jumps_if_none(jump, one.destination):
+        if one.test == NULL or one.test.group >= 0 or not jumps_if_none(jump, one.destination):
             return first
         while True:
             other = &self.instructions[last + 2]  # behind a jump there is an instruction
-            if (other.test == NULL or other.opcode != one.opcode or (other.test.group < 0) != (one.test.group < 0)
+            if (other.test == NULL or other.opcode != one.opcode or other.test.group >= 0
                     or other.source != one.destination or other.destination != one.destination):
                 break
             last += 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,6 +62,7 @@ def spark() -> Iterator[Any]:
     sql = _import("pyspark.sql")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         _absent("Spark needs Java 17 (Debian: openjdk-17-jre-headless)")
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # else the workers run whatever python3 is on the path
     session = (
         sql.SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")

@@ -21,7 +21,7 @@ from fastfilter.bytecode.constants import Constant, Intervals, Text
 from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.bytecode.program import Instruction
 from fastfilter.errors import DataError
-from fastfilter.runtime.binding import Binding
+from fastfilter.runtime.binding import Binding, JsonPath, Step
 from fastfilter.values import Interval
 
 NUM_ROWS = 20_000
@@ -47,8 +47,13 @@ def chain(opcode: Opcode, num_tests: int, start: int = 0) -> list[Instruction]:
     return [step for test in tests for step in (test, jump(1, end))][:-1]
 
 
-def answer(instructions: Sequence[Instruction], constants: Sequence[Constant], batch: pa.RecordBatch) -> list[int]:
-    sources = tuple(source_of(column, column=place) for place, column in enumerate(batch.columns))
+def answer(
+    instructions: Sequence[Instruction],
+    constants: Sequence[Constant],
+    batch: pa.RecordBatch,
+    steps: Sequence[Step] = (),
+) -> list[int]:
+    sources = tuple(source_of(column, steps, place) for place, column in enumerate(batch.columns))
     program = program_of(instructions, constants, batch.num_columns)
     return run(Binding(program, sources, batch.schema, False), batch, MORSEL_ROWS)
 
@@ -82,6 +87,18 @@ def test_a_test_that_few_rows_pass_comes_to_be_asked_first(adaptive: bool) -> No
     else:
         with pytest.raises(DataError, match="column 'common' cannot be read"):
             answer(steps, constants, batch)
+
+
+def test_conditions_on_json_texts_stay_in_their_order(adaptive: bool) -> None:
+    """Paths differ in cost more than tests of one kind on columns do."""
+    text = b'{"k":"a"}'
+    offsets = bytearray((len(text) * np.arange(NUM_ROWS + 1, dtype=np.int32)).tobytes())
+    texts = pa.py_buffer(text * NUM_ROWS)
+    common = pa.Array.from_buffers(pa.string(), NUM_ROWS, [None, pa.py_buffer(offsets), texts])
+    batch = pa.record_batch([common, pa.array(['{"k":"b"}'] * NUM_ROWS)], ["common", "rare"])
+    offsets[4 * 5_000 : 4 * 5_001] = np.int32(-1).tobytes()
+    with pytest.raises(DataError, match="column 'common' cannot be read"):
+        answer(chain(Opcode.CONTAINS, 2), [Text("a"), Text("z")], batch, [JsonPath(("k",))])
 
 
 def test_an_order_that_the_program_depends_on_stays(adaptive: bool) -> None:
