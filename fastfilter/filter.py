@@ -82,8 +82,8 @@ def compile(
     """
     arguments = (filter, dialect, scope, fields, metadata, missing_fields, on_invalid_json, limits, json)
     key = content_key(arguments) if _rules is None else None
-    if key is not None and key in _COMPILED:
-        return _COMPILED[key]
+    if key is not None and (known := _COMPILED.get(key)) is not None:
+        return known
     options = _bind_options(fields, metadata, missing_fields, on_invalid_json, json)
     request = dialects.parse(filter, dialect, scope, limits)
     expression, applied = optimize(request.expression, RULES if _rules is None else _rules)

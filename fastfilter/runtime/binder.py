@@ -273,7 +273,7 @@ def _instant_test(instruction: Instruction, constant: Constant) -> tuple[Opcode,
     opcode = instruction.opcode
     if opcode is Opcode.EQUALS_ANY and isinstance(constant, ScalarSet) and constant.strings:
         instants = _instants(constant.strings)
-        return opcode, dataclasses.replace(constant, strings=(), instants=instants), Elements(instruction.mode)
+        return opcode, constant._replace(strings=(), instants=instants), Elements(instruction.mode)
     if opcode is Opcode.STRING_RANGE and isinstance(constant, StringBound):
         return Opcode.TIMESTAMP_RANGE, Intervals((_interval(constant),)), Elements.NEVER
     if opcode is Opcode.TEXT_EQUALS_ANY and isinstance(constant, Strings):
