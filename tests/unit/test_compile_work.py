@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
+from interpreter_steps import steps
 
 import fastfilter
 
 LIMITS = dict.fromkeys(("max_depth", "max_conditions", "max_children", "max_values", "max_legacy_keys"), 10_000)
-
-
-def steps(work: Callable[[], object]) -> int:
-    """How many instructions of the interpreter some work takes."""
-    counted = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal counted
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        counted += event == "opcode"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return counted
 
 
 def test(field: str, operator: str, value: object) -> dict[str, Any]:
