@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fastfilter.compiler.dialects.base import OPERATOR_SIGNS, Path, fault, quoted
 from fastfilter.compiler.dialects.fishmem_fields import (
     BUILT_IN,
@@ -12,7 +14,7 @@ from fastfilter.compiler.dialects.fishmem_fields import (
     OPERATORS,
     SCOPE_NAMES,
 )
-from fastfilter.errors import FilterError
+from fastfilter.errors import FilterError, nearest_name
 
 __all__ = ["meant_instead", "refused_field", "refused_operator", "wrong_keys"]
 
@@ -21,11 +23,34 @@ def meant_instead(key: str, value: object) -> str:
     """What was probably meant by an object or array in an equality map, for the end of the message."""
     if key in ("metadata", "$and", "$or"):
         return '; an Anansi filter is given alone, with dialect="anansi"'
-    if key.lower() in LOGICAL_KEYS:
-        return f"; did you mean {quoted(key.lower())}?"
-    if type(value) is dict and any(type(operator) is str and operator.startswith("$") for operator in value):
-        return '; conditions of an Anansi filter stand in "metadata", as {"metadata": {"KEY": {"$gte": 1}}}'
-    return ""
+    if type(value) is list:
+        if not any(type(item) is dict for item in value):
+            return _as_condition("to match some of several values say", key, "in")
+        near = _SYNONYMS.get(key.lower()) or nearest_name(key, ("and", "or"))
+    else:
+        for operator in value if type(value) is dict else ():
+            if type(operator) is str and operator.startswith("$"):
+                meant = operator[1:] if operator[1:] in OPERATORS[METADATA] else "eq"
+                return (
+                    '; conditions of an Anansi filter stand in "metadata", as {"metadata": {"KEY": {"$gte": 1}}}'
+                    + _as_condition("in FishMem say", key, meant)
+                )
+            meant = OPERATOR_SIGNS.get(operator, operator) if type(operator) is str else ""
+            if meant in OPERATORS[METADATA]:
+                return _as_condition("say", key, meant)
+        near = nearest_name(key, ("not", "metadata", "filters"))
+    return "" if near is None else f"; did you mean {quoted(near)}?"
+
+
+_SYNONYMS: Final = {"all": "and", "any": "or"}
+
+
+def _as_condition(words: str, key: str, operator: str) -> str:
+    """The condition on a key of the metadata, or on the built-in field of its name; empty where there is none."""
+    field = key if key in BUILT_IN or key.startswith("metadata.") else f"metadata.{key}"
+    if field not in BUILT_IN and METADATA_PATH.fullmatch(field) is None:
+        return ""
+    return f'; {words} {{"field": {quoted(field)}, "operator": "{operator}", "value": …}}'
 
 
 def wrong_keys(node: dict[str, object], path: Path) -> FilterError:
@@ -39,10 +64,13 @@ def wrong_keys(node: dict[str, object], path: Path) -> FilterError:
             return fault("missing_key", path, 'the condition has no key "field"', CONDITION_KEYS)
         if not node:
             return fault("missing_key", path, "the expression is empty", LOGICAL_KEYS)
-        key = next(iter(node))
-        return fault(
-            "unknown_key", (path, key), f"unknown key {quoted(key)} in a logical expression", LOGICAL_KEYS, key
-        )
+        key, value = next(iter(node.items()))
+        message = f"unknown key {quoted(key)} in a logical expression"
+        if key in ("metadata", "$and", "$or"):
+            message += '; an Anansi filter joins its parts with "$and" and "$or"'
+        elif type(value) is dict and nearest_name(key, LOGICAL_KEYS) is None:
+            message += meant_instead(key, value)
+        return fault("unknown_key", (path, key), message, LOGICAL_KEYS, key)
     if present[0] != "field":
         key = next(key for key in node if key != present[0])
         if key in CONDITION_KEYS:
@@ -56,11 +84,12 @@ def wrong_keys(node: dict[str, object], path: Path) -> FilterError:
             'a metadata key is the field "metadata.KEY" of a condition',
         )
     unknown = [key for key in node if key not in CONDITION_KEYS]
+    missing = [key for key in CONDITION_KEYS if key not in node]
     if unknown:
         key = unknown[0]
-        return fault("unknown_key", (path, key), f"unknown key {quoted(key)} in a condition", CONDITION_KEYS, key)
-    missing = next(key for key in CONDITION_KEYS if key not in node)
-    return fault("missing_key", path, f"the condition has no key {quoted(missing)}", CONDITION_KEYS)
+        meant = missing[0] if len(missing) == len(unknown) == 1 else key
+        return fault("unknown_key", (path, key), f"unknown key {quoted(key)} in a condition", CONDITION_KEYS, meant)
+    return fault("missing_key", path, f"the condition has no key {quoted(missing[0])}", CONDITION_KEYS)
 
 
 def refused_field(name: str, path: Path) -> FilterError:
