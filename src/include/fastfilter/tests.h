@@ -170,6 +170,9 @@ struct ff_test {
     ff_json_holding *holding; /* may be NULL, and is if the constant has no needle */
     ff_json_member *member;   /* may be NULL */
     ff_json_needle needle;    /* of the constant's needle, if it has one */
+    const ff_test *also;      /* a later test of the same texts whose needle is searched for before this one is asked: a row
+                                 matches just if both are true. It has its own `also`. */
+    bool searched_before;     /* it is an earlier test's `also` */
 };
 
 /* Prepares what is looked for in a constant: its set of strings, its anchors. False if there is no memory. */
@@ -208,6 +211,7 @@ void ff_place_find(ff_place *place, const ff_source *source, const ff_view *colu
  * same whenever it is repeated. */
 typedef struct {
     int32_t pause, next_pause;
+    uint32_t asked, left; /* texts lately: those searched, and those that were not spared */
 } ff_needle_run;
 
 /* Builds the table of a constant whose numbers are compared in one form. False if there is no memory. */
@@ -250,6 +254,9 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
 void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests);
 /* Forgets the JSON values of the morsel before. */
 void ff_run_next_morsel(ff_run *run, int32_t num_groups);
+
+/* Prepares the tests of a program of which a row matches just if all are true. */
+void ff_tests_conjoin(ff_test *tests, int32_t num_tests, ff_group *groups);
 
 /* Extracts all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be read. */
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
