@@ -245,6 +245,8 @@ class Filter(PushdownMethods):
             [True, False, False]
         """
         source = open_input(data)
+        if isinstance(source, pa.RecordBatch):  # few rows are to cost little
+            return bits_to_array(self._bits(source, threads), source.num_rows)
         if isinstance(source, pa.RecordBatchReader):
             return _masks(self._answers(source, threads))
         return self._mask(source, threads)
