@@ -484,10 +484,10 @@ cdef class RecordProgram:
             if unlikely(answer == ASK):
                 own(reading)
                 answer = ask(step.test, &reading.values[step.test.field])
-                if answer == FAILED:
-                    return FAILED
-                if not are_plain(reading):
+                if answer != FAILED and not are_plain(reading):
                     return ODD
+            if unlikely(answer == FAILED):  # out of memory, or raised by Python code
+                return FAILED
             number = step.if_true if answer else step.if_false
         return YES if number == MATCHES else NO
 

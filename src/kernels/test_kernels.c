@@ -475,12 +475,16 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
     run->num_rows = num_rows;
     run->morsel_rows = morsel_rows;
     run->groups = groups;
-    run->candidates = malloc(8 * num_words);
-    run->nulls = malloc(8 * num_words);
-    run->needles = calloc((size_t)num_tests + 1, sizeof(ff_needle_run));
-    run->verdicts = calloc((size_t)num_tests + 1, sizeof(ff_verdicts));
-    run->group_runs = calloc((size_t)num_groups + 1, sizeof(ff_group_run));
-    bool good = run->candidates && run->nulls && run->needles && run->verdicts && run->group_runs;
+    size_t groups_size = (size_t)num_groups * sizeof(ff_group_run), tests = (size_t)num_tests;
+    uint8_t *room = calloc(1, groups_size + tests * (sizeof(ff_verdicts) + sizeof(ff_needle_run)) + 16 * num_words);
+    bool good = room != NULL;
+    if (good) {
+        run->group_runs = (ff_group_run *)room; /* first: it is what is freed */
+        run->verdicts = (ff_verdicts *)(room + groups_size);
+        run->needles = (ff_needle_run *)(run->verdicts + tests);
+        run->candidates = (uint64_t *)(run->needles + tests);
+        run->nulls = run->candidates + num_words;
+    }
     for (int32_t group = 0; group < num_groups && good; group++) {
         ff_group_run *own = &run->group_runs[group];
         own->extracted = calloc(3 * num_words, 8);
@@ -501,10 +505,6 @@ void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests) {
     for (int32_t test = 0; run->verdicts != NULL && test < num_tests; test++) {
         free(run->verdicts[test].flags);
     }
-    free(run->candidates);
-    free(run->nulls);
-    free(run->needles);
-    free(run->verdicts);
     free(run->group_runs);
     ff_buffer_free(&run->text);
     ff_buffer_free(&run->other);
