@@ -35,6 +35,10 @@ __all__ = ["MEMORY_BUDGET", "Scan", "ScanOptions"]
 MEMORY_BUDGET = 512 << 20
 """Bytes that may be read ahead, where nothing else is asked for."""
 
+_FILES_KEPT_OPEN = 128
+_CHUNKS_KEPT = 1 << 15
+"""Column chunks whose metadata, of about a kilobyte each, are in memory until their file's turn comes."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
@@ -125,6 +129,7 @@ class Scan:
         csv_files = [file for file in files if file.format is Format.CSV]
         self._csv_types = infer_types(csv_files, self.declared, self._bad_file)
         self._kept_open: dict[str, Reader] = {}
+        self._chunks_kept = 0
         self.files: list[InputFile] = []
         self.schemas: list[pa.Schema | None] = []
         num_rows: list[int | None] = []
@@ -138,7 +143,7 @@ class Scan:
                 self._note_columns(reader)
                 self._note_metadata(file, reader.schema)
             num_rows.append(reader.num_rows)
-            if file.is_stream:
+            if file.is_stream or self._may_stay_open(reader):
                 self._kept_open[file.path] = reader
             else:
                 reader.close()
@@ -233,9 +238,10 @@ class Scan:
                 self.on_progress()
         finally:
             outcomes.close()
-            for opened in (reader, *readers):
+            for opened in (reader, *readers, *self._kept_open.values()):
                 if opened is not None:
                     opened.close()
+            self._kept_open.clear()
 
     def _units(self, with_output: bool, readers: collections.deque[Reader | None]) -> Iterator[Unit]:
         """The units of all files; the reader of each is appended to ``readers`` when it is taken."""
@@ -298,6 +304,15 @@ class Scan:
         some = with_metadata_as_values(select_rows(lines, mask), self.options.metadata)
         flags[flags] = mask_flags(self._line_filter.mask(some, 1))
         return pa.array(flags)
+
+    def _may_stay_open(self, reader: Reader) -> bool:
+        """Whether a file is not opened again when its turn comes: its footer then need not be read twice."""
+        if not isinstance(reader, ParquetReader) or len(self._kept_open) >= _FILES_KEPT_OPEN:
+            return False
+        if self._chunks_kept + reader.num_chunks > _CHUNKS_KEPT:
+            return False
+        self._chunks_kept += reader.num_chunks
+        return True
 
     def _opened(self, file: InputFile) -> Reader | None:
         """The file's reader, None if it cannot be read and that is to be passed over."""
