@@ -11,7 +11,7 @@ import contextlib
 import functools
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,23 +74,33 @@ class ParquetReader(Reader):
         names = self._parquet.schema_arrow.names
         tested = [name for name in names if name in request.tested]
         late = [name for name in names if name in (request.kept or ()) and name not in tested]
-        pruned: Outcome | None = None  # of the row groups before the one that is looked at
+        num_bytes, num_rows = self.file.num_bytes, max(self._metadata.num_rows, 1)
+        num_rows_done = 0
+        pruned = ReadCounts()  # the row groups before the one that is looked at
+        num_rows_pruned = 0
+
+        def not_read() -> Iterator[Unit]:
+            if pruned.row_groups:
+                bytes_done = num_bytes * num_rows_done // num_rows
+                yield Unit.done(Outcome([], 0, num_rows_pruned, num_rows_pruned, bytes_done, None, pruned))
+
         try:
             groups = [self._metadata.row_group(number) for number in range(self._metadata.num_row_groups)]
             is_read = [True] * len(groups) if request.pruner is None else request.pruner.row_groups_to_read(groups)
-            num_rows_done = 0
             for number, group in enumerate(groups):
-                num_rows_done += group.num_rows
-                bytes_done = self.file.num_bytes * num_rows_done // max(self._metadata.num_rows, 1)
-                stored = sum(self._stored_bytes(group, name) for name in (*tested, *late))
+                stored = self._stored_bytes(group, (*tested, *late))
                 if not is_read[number]:
-                    counts = ReadCounts(row_groups=1, row_groups_pruned=1, bytes_pruned=stored)
-                    pruned = _joined(pruned, Outcome([], 0, group.num_rows, group.num_rows, bytes_done, None, counts))
+                    pruned.row_groups += 1
+                    pruned.row_groups_pruned += 1
+                    pruned.bytes_pruned += stored
+                    num_rows_pruned += group.num_rows
+                    num_rows_done += group.num_rows
                     continue
-                if pruned is not None:
-                    yield Unit.done(pruned)
-                    pruned = None
-                start = Outcome(bytes_done=bytes_done, counts=ReadCounts(row_groups=1, bytes_read=stored))
+                yield from not_read()
+                pruned, num_rows_pruned = ReadCounts(), 0
+                num_rows_done += group.num_rows
+                counts = ReadCounts(row_groups=1, bytes_read=stored)
+                start = Outcome(bytes_done=num_bytes * num_rows_done // num_rows, counts=counts)
                 sizes = {name: self._memory_bytes(group, name) for name in (*tested, *late)}
                 most = sum(sizes.values())
                 if most <= request.memory_budget // 2:
@@ -99,11 +109,9 @@ class ParquetReader(Reader):
                     yield Unit(work, working, 0 if request.kept is None else most)
                 else:
                     yield from self._group_in_parts(number, tested, late, request, start)
-            if pruned is not None:
-                yield Unit.done(pruned)
+            yield from not_read()
         except Exception as error:
-            if pruned is not None:
-                yield Unit.done(pruned)
+            yield from not_read()
             yield Unit.done(Outcome(error=error))
 
     def close(self) -> None:
@@ -139,18 +147,19 @@ class ParquetReader(Reader):
             for chunk in chunks
         )
 
-    def _chunks(self, group: Any, name: str) -> Iterator[Any]:
-        """The metadata of a column's chunks in a row group."""
-        return map(group.column, self._leaves.get(name, range(group.num_columns)))
+    def _leaves_of(self, name: str) -> Sequence[int]:
+        """The numbers of a column's leaves; where they cannot be told, of all."""
+        return self._leaves.get(name, range(self._metadata.num_columns))
 
-    def _stored_bytes(self, group: Any, name: str) -> int:
-        return sum(chunk.total_compressed_size for chunk in self._chunks(group, name))
+    def _stored_bytes(self, group: Any, names: Iterable[str]) -> int:
+        """What columns of a row group take in the file."""
+        return sum([group.column(leaf).total_compressed_size for name in names for leaf in self._leaves_of(name)])
 
     def _memory_bytes(self, group: Any, name: str) -> int:
         """About what reading a column of a row group takes."""
         return sum(
             chunk.total_compressed_size + chunk.total_uncompressed_size + _BYTES_A_VALUE * chunk.num_values
-            for chunk in self._chunks(group, name)
+            for chunk in map(group.column, self._leaves_of(name))
         )
 
     @contextlib.contextmanager
@@ -248,7 +257,7 @@ class ParquetReader(Reader):
     def _spare(self, number: int, late: Sequence[str], outcome: Outcome) -> None:
         """Notes a row group in which nothing matches."""
         group = self._metadata.row_group(number)
-        spared = sum(self._stored_bytes(group, name) for name in late)
+        spared = self._stored_bytes(group, late)
         assert outcome.counts is not None
         outcome.counts.row_groups_without_match += 1
         outcome.counts.bytes_read -= spared
@@ -331,18 +340,6 @@ def _selected(array: pa.Array, mask: pa.BooleanArray, name: str, type: pa.DataTy
     if pat.is_dictionary(kept.type) and not pat.is_dictionary(type):
         kept = kept.dictionary_decode()
     return kept
-
-
-def _joined(one: Outcome | None, other: Outcome) -> Outcome:
-    """The outcome of two parts, one behind the other, neither of which was read."""
-    if one is None:
-        return other
-    one.num_rows += other.num_rows
-    one.num_numbers += other.num_numbers
-    one.bytes_done = other.bytes_done
-    assert one.counts is not None and other.counts is not None
-    one.counts.add(other.counts)
-    return one
 
 
 def _only(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:

@@ -19,7 +19,6 @@ import pyarrow.types as pat
 
 from fastfilter.corpus.parquet_leaves import leaf_paths
 from fastfilter.corpus.possible import ANYTHING, MISSING_EVERYWHERE, Values, can_match, together
-from fastfilter.filter import Filter
 from fastfilter.runtime.arrow_types import is_string
 from fastfilter.runtime.binding import Binding, JsonPath, Source, StructChild
 
@@ -30,20 +29,18 @@ class Pruner:
     """Judges the parts of one file by a filter.
 
     Args:
-        flt: the filter.
-        schema: the columns of the file, those its folders give included.
+        binding: the filter, bound to the columns of the file, those its folders give included.
         partitions: the values of columns that the folders give; None is null.
         parquet: the file's metadata and its columns as Arrow has them, if it is a Parquet file.
     """
 
     def __init__(
         self,
-        flt: Filter,
-        schema: pa.Schema,
+        binding: Binding,
         partitions: Mapping[str, str | None],
         parquet: tuple[Any, pa.Schema] | None = None,
     ) -> None:
-        self._binding: Binding = flt.bind(schema)
+        self._binding = binding
         # Under strict_json every text is looked at, and a broken one is an error also where no row could match.
         self._may_prune = not (self._binding.strict_json and any(source.json for source in self._binding.sources))
         self._partitions = partitions

@@ -27,6 +27,7 @@ from fastfilter.corpus.text_metadata import or_text_metadata, with_metadata_as_v
 from fastfilter.corpus.units import Outcome, Unit, in_order
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
+from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.executor import default_threads
 from fastfilter.runtime.selection import mask_flags, select_rows
 
@@ -130,6 +131,7 @@ class Scan:
         self._csv_types = infer_types(csv_files, self.declared, self._bad_file)
         self._kept_open: dict[str, Reader] = {}
         self._chunks_kept = 0
+        self._bound: Binding | None = None
         self.files: list[InputFile] = []
         self.schemas: list[pa.Schema | None] = []
         num_rows: list[int | None] = []
@@ -268,7 +270,7 @@ class Scan:
         pruner = None
         if options.prune:
             parquet = reader.columns if isinstance(reader, ParquetReader) else None
-            pruner = Pruner(self._filter, reader.schema, reader.file.partitions, parquet)
+            pruner = Pruner(self._binding(reader), reader.file.partitions, parquet)
         return Request(
             lambda batch: self._filter.mask(batch, 1),
             self._tested(reader),
@@ -359,14 +361,21 @@ class Scan:
     def _output_names(self, schema: pa.Schema) -> Sequence[str]:
         return schema.names if self.options.columns is None else self.options.columns
 
+    def _binding(self, reader: Reader) -> Binding:
+        """The filter bound to a file's columns, most often the same as those of the file before."""
+        if self._bound is None or not self._bound.schema.equals(reader.schema):
+            try:
+                self._bound = self._filter.bind(reader.schema)
+            except BindError as error:
+                raise BindError(
+                    f"{reader.file.path}: {error.message}", field=error.field, column=error.column, type=error.type
+                ) from None
+        return self._bound
+
     def _tested(self, reader: Reader) -> list[str]:
         """The columns that the filter reads."""
-        try:
-            return self._filter.columns(reader.schema)
-        except BindError as error:
-            raise BindError(
-                f"{reader.file.path}: {error.message}", field=error.field, column=error.column, type=error.type
-            ) from None
+        columns = {source.column for source in self._binding(reader).sources}
+        return [reader.schema.names[column] for column in sorted(column for column in columns if column is not None)]
 
     def _note_columns(self, reader: Reader) -> None:
         tested, report = self._tested(reader), self.report

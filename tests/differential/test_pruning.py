@@ -42,7 +42,7 @@ def tally(counted: Callable[[str, int], None]) -> Iterator[Tally]:
 def check_groups(flt: fastfilter.Filter, file: pq.ParquetFile, tally: Tally) -> None:
     """No row group that is judged to hold no match holds one."""
     try:
-        pruner = Pruner(flt, file.schema_arrow, {}, (file.metadata, file.schema_arrow))
+        pruner = Pruner(flt.bind(file.schema_arrow), {}, (file.metadata, file.schema_arrow))
     except BindError:
         tally["filters that do not bind"] += 1
         return
