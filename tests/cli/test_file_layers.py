@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import io
+import itertools
 import json
 import random
 import uuid
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from fastfilter.corpus import lines as corpus_lines
 from fastfilter.corpus.csv_reader import CsvReader, infer_types
 from fastfilter.corpus.json_lines import members
 from fastfilter.corpus.json_text import embedded_json, json_texts
@@ -49,6 +51,14 @@ def test_lines_are_cut_the_same_whatever_the_block(
         written += bytes(lines_of(batch))
     assert found == expected
     assert written.decode() == "".join(line + "\n" for _, line in expected)
+
+
+@hypothesis.given(st.lists(st.sampled_from([b"\n", b"\r\n", b"x", b"\x8a", b"y" * 40, b""]), max_size=60).map(b"".join))
+def test_lines_are_found_the_same_natively_and_in_python(data: bytes) -> None:
+    text = np.frombuffer(data, np.uint8)
+    offsets = corpus_lines.line_offsets(text)
+    assert offsets.tolist() == corpus_lines._offsets_in_python(text).tolist()
+    assert [data[start:end] for start, end in itertools.pairwise(offsets)] == io.BytesIO(data).readlines()
 
 
 JSON = st.recursive(
