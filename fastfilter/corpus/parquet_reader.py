@@ -47,8 +47,9 @@ class ParquetReader(Reader):
         self._source = file.open()
         self._parquet = pq.ParquetFile(self._source, pre_buffer=False)
         self._metadata = self._parquet.metadata
-        super().__init__(file, self._parquet.schema_arrow, self._metadata.num_rows)
-        self._leaves = _leaves_of_columns(self._parquet.schema_arrow, self._metadata)
+        self._columns = self._parquet.schema_arrow  # made anew whenever it is asked for
+        super().__init__(file, self._columns, self._metadata.num_rows)
+        self._leaves = _leaves_of_columns(self._columns, self._metadata)
         self._is_remote = file.filesystem is not None
         self._handles: list[tuple[Any, pq.ParquetFile]] = []
         self._idle: list[pq.ParquetFile] = []
@@ -57,7 +58,7 @@ class ParquetReader(Reader):
     @property
     def columns(self) -> tuple[Any, pa.Schema]:
         """The file's metadata, and its columns as Arrow has them."""
-        return self._metadata, self._parquet.schema_arrow
+        return self._metadata, self._columns
 
     @property
     def num_chunks(self) -> int:
@@ -71,7 +72,7 @@ class ParquetReader(Reader):
             num_rows = self._metadata.num_rows
             yield Unit.done(Outcome([], 0, num_rows, num_rows, self.file.num_bytes, None, counts, True))
             return
-        names = self._parquet.schema_arrow.names
+        names = self._columns.names
         tested = [name for name in names if name in request.tested]
         late = [name for name in names if name in (request.kept or ()) and name not in tested]
         num_bytes, num_rows = self.file.num_bytes, max(self._metadata.num_rows, 1)
@@ -131,8 +132,7 @@ class ParquetReader(Reader):
     @functools.cached_property
     def _dictionaries(self) -> list[str]:
         """The columns that are read as dictionaries."""
-        columns = self._parquet.schema_arrow
-        return [field.name for field in columns if pat.is_string(field.type) and self._has_few(field.name)]
+        return [field.name for field in self._columns if pat.is_string(field.type) and self._has_few(field.name)]
 
     def _has_few(self, name: str) -> bool:
         """Whether a column of texts has so few distinct ones that it is to be read as a dictionary."""
@@ -242,7 +242,7 @@ class ParquetReader(Reader):
         kept = request.kept or ()
         stored = [name for name in kept if name not in self.file.partitions]
         if stored:
-            table = pa.table([columns[name] for name in stored], schema=_only(self._parquet.schema_arrow, stored))
+            table = pa.table([columns[name] for name in stored], schema=_only(self._columns, stored))
             batches = table.to_batches(max_chunksize=request.batch_rows)
         else:
             batches = [
@@ -287,7 +287,7 @@ class ParquetReader(Reader):
                 self._spare(number, late, outcome)
             yield Unit.done(outcome)
             return
-        stored = [name for name in self._parquet.schema_arrow.names if name in request.kept]
+        stored = [name for name in self._columns.names if name in request.kept]
         start = 0
         for batch in parquet.iter_batches(batch_rows, row_groups=[number], columns=stored):
             part = mask.slice(start, batch.num_rows)
