@@ -1,12 +1,14 @@
 """Filters a folder of Parquet larger than memory need be, and of JSONL, with this project and with others.
 
-``python -m benchmarks.corpus [--gigabytes 5] [--repeats 3] [--keep FOLDER] [--out FILE.json]`` makes a corpus (always
-the same one), asks every engine the same questions, one process each, and prints a table of times and peak memory. That
-all engines find as many rows is asserted. The corpus is read once before anything is timed, so that it is in memory as
-far as it fits. Wants a quiet machine.
+``python -m benchmarks.corpus [--size 5] [--repeats 3] [--keep FOLDER] [--out FILE.json]`` makes a corpus of so many
+gigabytes (always the same one), asks every engine the same questions, one process each, and prints a Markdown table of
+times and peak memory. The engines take turns; figures are medians, of peak memory the most. That all find the same rows
+is asserted when each has answered once, before anything is repeated. The corpus is read once before anything is timed,
+so that it is in memory as far as it fits. Wants a quiet machine.
 
 Questions: ``even`` (1 % of rows match, spread evenly), ``rare`` (0.1 %, in every tenth row group, which statistics do
-not tell), ``clustered`` (0.1 %, in one place, which statistics do tell), ``lines`` (the Anansi example over JSONL).
+not tell), ``clustered`` (0.1 %, in one place, which statistics do tell), ``lines`` (the Anansi example over JSONL, also
+without validating the lines, where an engine has that).
 Tasks: ``read`` takes all columns of the matching rows, ``write`` writes them as Parquet; lines are only counted.
 """
 
@@ -14,9 +16,12 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
+import importlib.metadata
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,9 +33,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks import machine
 from examples.make_corpus import chunk_records, memory_records
 
-ENGINES = ("fastfilter", "pyarrow", "polars", "duckdb")
+OURS = "fastfilter"
 QUESTIONS = {"even": ("read", "write"), "rare": ("read", "write"), "clustered": ("read", "write"), "lines": ("count",)}
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 20 * ROW_GROUP_ROWS
@@ -155,6 +161,18 @@ def run_fastfilter(question: str, folder: pathlib.Path, num_rows: int, out: str 
     return write
 
 
+def run_trusting(question: str, folder: pathlib.Path, num_rows: int, out: str | None) -> Callable[[], int] | None:
+    """This project, where the lines are known to be JSON."""
+    import fastfilter
+    from fastfilter.corpus.scan import Scan, ScanOptions
+    from fastfilter.corpus.sources import find_files
+
+    if question != "lines":
+        return None
+    flt = fastfilter.compile(ANANSI, json="trusted")
+    return lambda: Scan(flt, find_files([str(folder / "chunks.jsonl")]), ScanOptions()).count()
+
+
 def run_pyarrow(question: str, folder: pathlib.Path, num_rows: int, out: str | None) -> Callable[[], int] | None:
     import pyarrow.dataset as ds
 
@@ -241,7 +259,8 @@ def run_duckdb(question: str, folder: pathlib.Path, num_rows: int, out: str | No
 
 
 RUNNERS: dict[str, Callable[[str, pathlib.Path, int, str | None], Callable[[], int] | None]] = {
-    "fastfilter": run_fastfilter, "pyarrow": run_pyarrow, "polars": run_polars, "duckdb": run_duckdb,
+    OURS: run_fastfilter, "pyarrow": run_pyarrow, "polars": run_polars, "duckdb": run_duckdb,
+    "fastfilter, trusted JSON": run_trusting,
 }  # fmt: skip
 
 
@@ -261,7 +280,16 @@ def child(engine: str, question: str, task: str, folder: pathlib.Path) -> None:
         count = work()
         seconds = time.perf_counter() - started
         cpu = time.process_time() - cpu
-        print(json.dumps({"count": count, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": _peak_bytes()}))
+        found = {"count": count, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": _peak_bytes()}
+        if out is not None:
+            found["rows"] = digest(out)
+        print(json.dumps(found))
+
+
+def digest(path: str) -> str:
+    """What stands for the rows of a Parquet file, in whatever order they are."""
+    ids = sorted(pq.read_table(path, columns=["id"]).column(0).to_pylist())
+    return hashlib.sha256("\n".join(ids).encode()).hexdigest()
 
 
 def _peak_bytes() -> int:
@@ -290,45 +318,77 @@ def make(folder: pathlib.Path, gigabytes: float) -> None:
 
 
 def compare(folder: pathlib.Path, repeats: int) -> list[dict[str, Any]]:
-    """All engines on all questions, interleaved; of each its fastest run and its highest peak.
+    """All engines on all questions, in turns; of each the medians of its times and its highest peak.
 
     Raises:
-        AssertionError: two engines do not find as many rows.
+        AssertionError: two engines do not find the same rows.
     """
     for path in sorted(folder.rglob("*.*")):
         with open(path, "rb") as opened:
             while opened.read(1 << 24):
                 pass
-    rows = []
-    for question, tasks in QUESTIONS.items():
-        for task in tasks:
-            runs: dict[str, list[dict[str, Any]]] = {}
-            for _ in range(repeats):
-                for engine in ENGINES:
+    runs: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for number in range(repeats):
+        for question, tasks in QUESTIONS.items():
+            for task in tasks:
+                for engine in RUNNERS:
                     found = measure(engine, question, task, folder)
                     if found is not None:
-                        runs.setdefault(engine, []).append(found)
-            counts = {engine: {run["count"] for run in each} for engine, each in runs.items()}
-            assert len(set.union(*counts.values())) == 1, (question, counts)
-            for engine, each in runs.items():
-                best = min(each, key=lambda run: float(run["seconds"]))
-                peak = max(run["peak_bytes"] for run in each)
-                rows.append({"question": question, "task": task, "engine": engine, **best, "peak_bytes": peak})
+                        runs.setdefault((question, task, engine), []).append(found)
+            if number == 0:
+                check_answers(question, {key: each[0] for key, each in runs.items() if key[0] == question})
+    rows = []
+    for (question, task, engine), each in sorted(runs.items(), key=lambda item: list(QUESTIONS).index(item[0][0])):
+        assert len({run["count"] for run in each}) == 1, (question, engine)
+        row: dict[str, Any] = {"question": question, "task": task, "engine": engine, "count": each[0]["count"]}
+        row |= {name: statistics.median(run[name] for run in each) for name in ("seconds", "cpu_seconds")}
+        rows.append({**row, "peak_bytes": max(run["peak_bytes"] for run in each), "runs": each})
     return rows
 
 
+def check_answers(question: str, found: dict[tuple[str, str, str], dict[str, Any]]) -> None:
+    """Raises an AssertionError if the engines do not find as many rows, or do not write the same ones."""
+    counts = {key[1:]: run["count"] for key, run in found.items()}
+    assert len(set(counts.values())) == 1, (question, counts)
+    written = {key[1:]: run["rows"] for key, run in found.items() if "rows" in run}
+    assert len(set(written.values())) <= 1, (question, written)
+
+
+def describe(folder: pathlib.Path) -> dict[str, Any]:
+    """The machine, the versions of all engines, and the corpus."""
+    return {
+        "machine": machine.describe(os.cpu_count() or 1),
+        "versions": {name: importlib.metadata.version(name) for name in ("fastfilter", "pyarrow", "polars", "duckdb")},
+        "corpus": json.loads((folder / "corpus.json").read_text())
+        | {path.name: sum(file.stat().st_size for file in (path, *path.glob("*"))) for path in folder.iterdir()},
+    }
+
+
+def heading(about: dict[str, Any]) -> str:
+    """What the figures are of, in a sentence."""
+    of, corpus = about["machine"], about["corpus"]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    return (
+        f"{of['cpu']}, {of['cores']} cores, {of['system']}, Python {of['python']}; {versions}; kernels for "
+        f"{of['target']}. {corpus['parquet'] / 1e9:.2f} GB of Parquet ({corpus['rows']:,} rows), "
+        f"{corpus['chunks.jsonl'] / 1e9:.2f} GB of JSONL ({corpus['lines']:,} lines). "
+        f"Load at the start: {of['load']:.1f}."
+    )
+
+
 def table(rows: list[dict[str, Any]]) -> str:
-    """The measurements as Markdown; a ratio above 1 says how many times as long as this project an engine took."""
+    """The measurements as Markdown; a ratio above 1 says how many times as much as this project an engine took."""
     lines = [
-        "| question | task | engine | rows | seconds | ratio | CPU s | peak MB |",
-        "|---|---|---|---|---|---|---|---|",
+        "| question | task | engine | rows | seconds | ratio | processor s | ratio | peak MB |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    ours = {(row["question"], row["task"]): row["seconds"] for row in rows if row["engine"] == "fastfilter"}
+    ours = {(row["question"], row["task"]): row for row in rows if row["engine"] == OURS}
     for row in rows:
-        ratio = row["seconds"] / ours[row["question"], row["task"]]
+        own = ours[row["question"], row["task"]]
         lines.append(
-            f"| {row['question']} | {row['task']} | {row['engine']} | {row['count']:,} | {row['seconds']:.2f} | "
-            f"{ratio:.2f} | {row['cpu_seconds']:.2f} | {row['peak_bytes'] / 1e6:,.0f} |"
+            f"| {row['question']} | {row['task']} | {row['engine']} | {row['count']:,} | {row['seconds']:.3f} | "
+            f"{row['seconds'] / own['seconds']:.2f} | {row['cpu_seconds']:.3f} | "
+            f"{row['cpu_seconds'] / own['cpu_seconds']:.2f} | {row['peak_bytes'] / 1e6:,.0f} |"
         )
     return "\n".join(lines)
 
@@ -336,8 +396,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     """The command line of this module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gigabytes", type=float, default=5.0, help="of Parquet; of JSONL as much, but at most 1")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each engine, of which the fastest counts")
+    parser.add_argument("--size", type=float, default=5.0, help="gigabytes of Parquet; of JSONL as much, but at most 1")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each engine on each question")
     parser.add_argument("--keep", type=pathlib.Path, help="make the corpus in this folder, or use what is there")
     parser.add_argument("--out", type=pathlib.Path, help="write the measurements here, as JSON")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
@@ -347,11 +407,12 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="fastfilter-") as temporary:
         folder = options.keep or pathlib.Path(temporary) / "corpus"
-        make(folder, options.gigabytes)
+        make(folder, options.size)
+        about = describe(folder)
         rows = compare(folder, options.repeats)
-    print(table(rows))
+    print(heading(about), table(rows), sep="\n\n")
     if options.out:
-        options.out.write_text(json.dumps(rows, indent=1))
+        options.out.write_text(json.dumps({**about, "measurements": rows}, indent=1))
     return 0
 
 

@@ -40,6 +40,9 @@ def bits_to_array(bits: bytearray, num_rows: int) -> pa.BooleanArray:
         ValueError: there are not so many bits.
     """
 
+def line_offsets(text: np.ndarray[Any, np.dtype[np.uint8]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where each line of a text begins, and where the last one ends: behind its newline, if it has one."""
+
 class BoundProgram:
     """A program with the types of its columns. Immutable, shared by threads.
 

@@ -9,7 +9,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memchr, memcpy, memmove, memset
 
 cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
@@ -26,8 +26,8 @@ import pyarrow
 from fastfilter.errors import DataError
 
 __all__ = [
-    "AttachedBatch", "BoundProgram", "adapts", "bits_to_array", "bits_to_indices", "count_bits", "target", "targets",
-    "use_adaptive_order", "use_target",
+    "AttachedBatch", "BoundProgram", "adapts", "bits_to_array", "bits_to_indices", "count_bits", "line_offsets",
+    "target", "targets", "use_adaptive_order", "use_target",
 ]
 
 
@@ -94,6 +94,7 @@ cdef object _INT64 = numpy.dtype(numpy.int64)
 
 
 include "native_bits.pxi"
+include "native_lines.pxi"
 
 
 cdef struct Instruction:

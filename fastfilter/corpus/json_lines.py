@@ -7,7 +7,9 @@ their type.
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -22,9 +24,11 @@ from fastfilter.runtime.vm.python.json_text import MalformedJson, parse_json
 __all__ = ["LineColumns", "members", "metadata_text", "project"]
 
 _STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_KEY = re.compile(rf"[ \t\r\n,]*({_STRING})[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
-_SCALAR = re.compile(rf"{_STRING}|[^ \t\r\n,}}]++", re.DOTALL)
+_SPACE: Final = r"[ \t\r\n]*+"
+_MEMBER = re.compile(rf"[ \t\r\n,]*+({_STRING}){_SPACE}:{_SPACE}({_STRING}|[^ \t\r\n,}}\[{{]++)?+", re.DOTALL)
+"""A key, and its value if that is no array and no object."""
 _TOKEN = re.compile(rf"{_STRING}|[\[{{]|[\]}}]", re.DOTALL)
+_DECODER = json.JSONDecoder(parse_int=float)  # Python refuses to make an int of thousands of digits
 
 
 def members(line: str) -> dict[str, str]:
@@ -39,17 +43,15 @@ def members(line: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     position = line.index("{") + 1
-    while (match := _KEY.match(line, position)) is not None:
-        quoted = match[1]
-        start = match.end()
-        if line[start] in "[{":
+    while (match := _MEMBER.match(line, position)) is not None:
+        quoted, value = match.groups()
+        position = match.end()
+        if value is None:
+            start = position
             position = _end_of_nested(line, start)
-        else:
-            scalar = _SCALAR.match(line, start)
-            assert scalar is not None
-            position = scalar.end()
+            value = line[start:position]
         key = json.loads(quoted) if "\\" in quoted else quoted[1:-1]
-        found[key] = line[start:position]
+        found[key] = value
     return found
 
 
@@ -71,6 +73,13 @@ def metadata_text(spelled: str) -> str | None:
 
 
 def _end_of_nested(line: str, start: int) -> int:
+    try:
+        return _DECODER.raw_decode(line, start)[1]
+    except RecursionError:
+        return _end_of_deep(line, start)
+
+
+def _end_of_deep(line: str, start: int) -> int:
     depth = 0
     for token in _TOKEN.finditer(line, start):
         if token[0] in ("[", "{"):
@@ -160,16 +169,19 @@ class LineColumns:
             raise DataError(f"{piece.file.path}: a key holds half a surrogate pair, which no column name can") from None
 
     def _note(self, name: str, texts: list[str | None], piece: Piece) -> None:
+        """Notes the kinds of a column's values, and refuses those that the column of a built-in field cannot hold."""
         declared = self._declared.get(name)
         seen = self._kinds[name]
-        for row, text in enumerate(texts):
-            if text is None:
-                continue
-            kind = _kind(text)
-            if declared is not None:
-                _check_kind(name, text, kind, seen, declared, piece.place(row))
-            seen |= kind
-        self._kinds[name] = seen
+        present = [text for text in texts if text is not None]
+        kinds = {Kinds.STRING} if all(text[0] == '"' for text in present) else set(map(_kind, present))
+        if declared is not None and not kinds <= _always_held(declared, seen):
+            for row, text in enumerate(texts):
+                if text is not None:
+                    kind = _kind(text)
+                    _check_kind(name, text, kind, seen, declared, piece.place(row))
+                    seen |= kind
+        if present:
+            self._kinds[name] = functools.reduce(operator.or_, kinds, seen)
 
     def typed(self, split: pa.RecordBatch) -> pa.RecordBatch:
         """Columns of JSON text, as :meth:`split` gave them, with their types.
@@ -208,6 +220,13 @@ def _kind(text: str) -> Kinds:
     if first in "[{":
         return Kinds.OTHER
     return kind_of_number(text)
+
+
+def _always_held(declared: pa.DataType, seen: Kinds) -> set[Kinds]:
+    """The kinds of values that the column of a built-in field holds whatever else is in it."""
+    if declared == pa.string():
+        return {Kinds.STRING}
+    return set() if Kinds.LONG_INTEGER in seen else {Kinds.INTEGER, Kinds.NUMBER}
 
 
 def _check_kind(name: str, text: str, kind: Kinds, seen: Kinds, declared: pa.DataType, place: str) -> None:

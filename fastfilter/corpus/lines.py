@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastfilter.runtime.vm import backend
+
 __all__ = ["LINE_COLUMN", "LINE_SCHEMA", "ByteStream", "Bytes", "cut_lines", "lines_of", "whole_lines"]
 
 LINE_COLUMN = "line"
@@ -62,6 +64,20 @@ def _last_end(block: Bytes, start: int) -> int:
     return 0
 
 
+def _offsets_in_python(text: Bytes) -> Numbers:
+    """Where each line of a text begins, and where the last one ends."""
+    ends = np.flatnonzero(text == ord("\n")) + 1
+    if len(text) and text[-1] != ord("\n"):
+        ends = np.append(ends, len(text))
+    return np.concatenate([np.zeros(1, np.int64), ends])
+
+
+if backend == "native":
+    from fastfilter._native import line_offsets
+else:
+    line_offsets = _offsets_in_python
+
+
 def cut_lines(text: Bytes, is_first: bool) -> tuple[pa.RecordBatch, Numbers, int]:
     """Cuts text after every newline.
 
@@ -75,18 +91,15 @@ def cut_lines(text: Bytes, is_first: bool) -> tuple[pa.RecordBatch, Numbers, int
     """
     if is_first and text[: len(_BYTE_ORDER_MARK)].tobytes() == _BYTE_ORDER_MARK:
         text = text[len(_BYTE_ORDER_MARK) :]
-    ends = np.flatnonzero(text == ord("\n")) + 1
-    if len(text) and text[-1] != ord("\n"):
-        ends = np.append(ends, len(text))
-    offsets = np.zeros(len(ends) + 1, np.int64)
-    offsets[1:] = ends
-    array = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
-    numbers = np.arange(len(ends), dtype=np.int64)
+    offsets = line_offsets(text)
+    num_lines = len(offsets) - 1
+    array = pa.LargeStringArray.from_buffers(num_lines, pa.py_buffer(offsets), pa.py_buffer(text))
+    numbers = np.arange(num_lines, dtype=np.int64)
     batch = pa.record_batch([array], schema=LINE_SCHEMA)
     kept = ~_blank_lines(text, offsets)
     if not kept.all():
         batch, numbers = batch.filter(pa.array(kept)), numbers[kept]
-    return batch, numbers, len(ends)
+    return batch, numbers, num_lines
 
 
 def _blank_lines(text: Bytes, offsets: Numbers) -> npt.NDArray[np.bool_]:

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,9 @@ class ParquetReader(Reader):
         self._source = file.open()
         self._parquet = pq.ParquetFile(self._source, pre_buffer=False)
         self._metadata = self._parquet.metadata
-        super().__init__(file, self._parquet.schema_arrow, self._metadata.num_rows)
-        self._leaves = _leaves_of_columns(self._parquet.schema_arrow, self._metadata)
-        self._dictionaries = [
-            field.name
-            for field in self._parquet.schema_arrow
-            if pat.is_string(field.type) and self._has_few(field.name)
-        ]
+        self._columns = self._parquet.schema_arrow  # made anew whenever it is asked for
+        super().__init__(file, self._columns, self._metadata.num_rows)
+        self._leaves = _leaves_of_columns(self._columns, self._metadata)
         self._is_remote = file.filesystem is not None
         self._handles: list[tuple[Any, pq.ParquetFile]] = []
         self._idle: list[pq.ParquetFile] = []
@@ -62,7 +58,12 @@ class ParquetReader(Reader):
     @property
     def columns(self) -> tuple[Any, pa.Schema]:
         """The file's metadata, and its columns as Arrow has them."""
-        return self._metadata, self._parquet.schema_arrow
+        return self._metadata, self._columns
+
+    @property
+    def num_chunks(self) -> int:
+        """How many column chunks the file has, whose metadata are in memory while it is open."""
+        return int(self._metadata.num_row_groups * self._metadata.num_columns)
 
     def units(self, request: Request) -> Iterator[Unit]:
         """The row groups, in order."""
@@ -71,45 +72,67 @@ class ParquetReader(Reader):
             num_rows = self._metadata.num_rows
             yield Unit.done(Outcome([], 0, num_rows, num_rows, self.file.num_bytes, None, counts, True))
             return
-        stored = self._parquet.schema_arrow.names
-        tested = [name for name in stored if name in request.tested]
-        late = [name for name in stored if name in (request.kept or ()) and name not in tested]
-        num_rows_done, num_rows = 0, self._metadata.num_rows
-        for number in range(self._metadata.num_row_groups):
-            try:
-                group = self._metadata.row_group(number)
-                num_rows_done += group.num_rows
-                bytes_done = self.file.num_bytes * num_rows_done // max(num_rows, 1)
-                sizes = {name: self._bytes(group, name) for name in (*tested, *late)}
-                counts = ReadCounts(row_groups=1, bytes_read=sum(stored for stored, _ in sizes.values()))
-                if request.pruner is not None and not request.pruner.can_match(group):
-                    counts = ReadCounts(row_groups=1, row_groups_pruned=1, bytes_pruned=counts.bytes_read)
-                    yield Unit.done(Outcome([], 0, group.num_rows, group.num_rows, bytes_done, None, counts))
+        names = self._columns.names
+        tested = [name for name in names if name in request.tested]
+        late = [name for name in names if name in (request.kept or ()) and name not in tested]
+        num_bytes, num_rows = self.file.num_bytes, max(self._metadata.num_rows, 1)
+        num_rows_done = 0
+        pruned = ReadCounts()  # the row groups before the one that is looked at
+        num_rows_pruned = 0
+
+        def not_read() -> Iterator[Unit]:
+            if pruned.row_groups:
+                bytes_done = num_bytes * num_rows_done // num_rows
+                yield Unit.done(Outcome([], 0, num_rows_pruned, num_rows_pruned, bytes_done, None, pruned))
+
+        try:
+            groups = [self._metadata.row_group(number) for number in range(self._metadata.num_row_groups)]
+            is_read = [True] * len(groups) if request.pruner is None else request.pruner.row_groups_to_read(groups)
+            for number, group in enumerate(groups):
+                stored = self._stored_bytes(group, (*tested, *late))
+                if not is_read[number]:
+                    pruned.row_groups += 1
+                    pruned.row_groups_pruned += 1
+                    pruned.bytes_pruned += stored
+                    num_rows_pruned += group.num_rows
+                    num_rows_done += group.num_rows
                     continue
-                most = sum(size for _, size in sizes.values())
-                start = Outcome(bytes_done=bytes_done, counts=counts)
+                yield from not_read()
+                pruned, num_rows_pruned = ReadCounts(), 0
+                num_rows_done += group.num_rows
+                counts = ReadCounts(row_groups=1, bytes_read=stored)
+                start = Outcome(bytes_done=num_bytes * num_rows_done // num_rows, counts=counts)
+                sizes = {name: self._memory_bytes(group, name) for name in (*tested, *late)}
+                most = sum(sizes.values())
                 if most <= request.memory_budget // 2:
-                    working = sum(sizes[name][1] for name in tested)
-                    working += max((sizes[name][1] for name in late), default=0)
+                    working = sum(sizes[name] for name in tested) + max((sizes[name] for name in late), default=0)
                     work = functools.partial(self._whole_group, number, tested, late, request, start)
                     yield Unit(work, working, 0 if request.kept is None else most)
                 else:
                     yield from self._group_in_parts(number, tested, late, request, start)
-            except Exception as error:
-                yield Unit.done(Outcome(error=error))
-                return
+            yield from not_read()
+        except Exception as error:
+            yield from not_read()
+            yield Unit.done(Outcome(error=error))
 
     def close(self) -> None:
         with self._lock:
             for source, parquet in [*self._handles, (self._source, self._parquet)]:
                 parquet.close()
                 source.close()
+            was_read = bool(self._handles)
             self._handles.clear()
             self._idle.clear()
-        pa.default_memory_pool().release_unused()
+        if was_read:
+            pa.default_memory_pool().release_unused()
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         raise AssertionError("units() does it")
+
+    @functools.cached_property
+    def _dictionaries(self) -> list[str]:
+        """The columns that are read as dictionaries."""
+        return [field.name for field in self._columns if pat.is_string(field.type) and self._has_few(field.name)]
 
     def _has_few(self, name: str) -> bool:
         """Whether a column of texts has so few distinct ones that it is to be read as a dictionary."""
@@ -124,12 +147,20 @@ class ParquetReader(Reader):
             for chunk in chunks
         )
 
-    def _bytes(self, group: Any, name: str) -> tuple[int, int]:
-        """What a column of a row group takes: as it is stored, and about what it takes in memory."""
-        chunks = [group.column(leaf) for leaf in self._leaves.get(name, range(group.num_columns))]
-        as_stored = sum(chunk.total_compressed_size for chunk in chunks)
-        values = sum(chunk.total_uncompressed_size + _BYTES_A_VALUE * chunk.num_values for chunk in chunks)
-        return as_stored, as_stored + values
+    def _leaves_of(self, name: str) -> Sequence[int]:
+        """The numbers of a column's leaves; where they cannot be told, of all."""
+        return self._leaves.get(name, range(self._metadata.num_columns))
+
+    def _stored_bytes(self, group: Any, names: Iterable[str]) -> int:
+        """What columns of a row group take in the file."""
+        return sum([group.column(leaf).total_compressed_size for name in names for leaf in self._leaves_of(name)])
+
+    def _memory_bytes(self, group: Any, name: str) -> int:
+        """About what reading a column of a row group takes."""
+        return sum(
+            chunk.total_compressed_size + chunk.total_uncompressed_size + _BYTES_A_VALUE * chunk.num_values
+            for chunk in map(group.column, self._leaves_of(name))
+        )
 
     @contextlib.contextmanager
     def _handle(self) -> Iterator[pq.ParquetFile]:
@@ -159,7 +190,7 @@ class ParquetReader(Reader):
         try:
             with self._handle() as parquet:
                 num_rows = self._metadata.row_group(number).num_rows
-                table = _read(parquet, number, tested, num_rows)
+                table = _read(parquet, number, tested, num_rows, num_rows)
                 mask = self._mask(table, tested, request, outcome)
                 outcome.num_numbers = outcome.num_rows
                 outcome.num_matches = mask.true_count
@@ -168,13 +199,15 @@ class ParquetReader(Reader):
                 if not outcome.num_matches:
                     self._spare(number, late, outcome)
                     return outcome
+                rows = np.flatnonzero(mask_flags(mask))
+                mask = mask.slice(0, int(rows[-1]) + 1)  # what is behind the last match need not be decoded
                 columns = {name: self._selected(table[name], name, mask) for name in tested if name in request.kept}
                 del table
                 # Together they are fetched in fewer requests; one after the other they take less memory.
                 for names in [late] if self._is_remote and late else [[name] for name in late]:
-                    read = _read(parquet, number, names, num_rows)
+                    read = _read(parquet, number, names, num_rows, len(mask))
                     columns.update((name, self._selected(read[name], name, mask)) for name in names)
-                self._keep(columns, np.flatnonzero(mask_flags(mask)), request, outcome)
+                self._keep(columns, rows, request, outcome)
         except Exception as error:
             outcome.found, outcome.num_matches, outcome.num_rows = [], 0, 0
             outcome.error = error
@@ -209,7 +242,7 @@ class ParquetReader(Reader):
         kept = request.kept or ()
         stored = [name for name in kept if name not in self.file.partitions]
         if stored:
-            table = pa.table([columns[name] for name in stored], schema=_only(self._parquet.schema_arrow, stored))
+            table = pa.table([columns[name] for name in stored], schema=_only(self._columns, stored))
             batches = table.to_batches(max_chunksize=request.batch_rows)
         else:
             batches = [
@@ -224,7 +257,7 @@ class ParquetReader(Reader):
     def _spare(self, number: int, late: Sequence[str], outcome: Outcome) -> None:
         """Notes a row group in which nothing matches."""
         group = self._metadata.row_group(number)
-        spared = sum(self._bytes(group, name)[0] for name in late)
+        spared = self._stored_bytes(group, late)
         assert outcome.counts is not None
         outcome.counts.row_groups_without_match += 1
         outcome.counts.bytes_read -= spared
@@ -254,7 +287,7 @@ class ParquetReader(Reader):
                 self._spare(number, late, outcome)
             yield Unit.done(outcome)
             return
-        stored = [name for name in self._parquet.schema_arrow.names if name in request.kept]
+        stored = [name for name in self._columns.names if name in request.kept]
         start = 0
         for batch in parquet.iter_batches(batch_rows, row_groups=[number], columns=stored):
             part = mask.slice(start, batch.num_rows)
@@ -284,11 +317,19 @@ def _leaves_of_columns(columns: pa.Schema, metadata: Any) -> dict[str, list[int]
     return leaves
 
 
-def _read(parquet: pq.ParquetFile, number: int, columns: list[str], num_rows: int) -> Any:
-    """Columns of a row group; without any, its rows."""
+def _read(parquet: pq.ParquetFile, number: int, columns: list[str], num_rows: int, num_wanted: int) -> Any:
+    """Columns of a row group, at least its first rows; without any column, its rows."""
     if not columns:
         return pa.Table.from_batches([rows_only(num_rows)])
-    return parquet.read_row_group(number, columns=columns, use_threads=False)
+    if 2 * num_wanted >= num_rows:  # to stop on the way costs more than it spares
+        return parquet.read_row_group(number, columns=columns, use_threads=False)
+    batches: list[pa.RecordBatch] = []
+    for batch in parquet.iter_batches(num_wanted, row_groups=[number], columns=columns, use_threads=False):
+        batches.append(batch)
+        num_wanted -= batch.num_rows
+        if num_wanted <= 0:
+            return pa.Table.from_batches(batches)
+    raise pa.ArrowInvalid(f"row group {number} has fewer rows than it says")
 
 
 def _selected(array: pa.Array, mask: pa.BooleanArray, name: str, type: pa.DataType) -> pa.Array:

@@ -25,7 +25,7 @@ from fastfilter.bytecode.program import Instruction, Program
 from fastfilter.runtime.arrow_types import is_instant, is_string
 from fastfilter.values import Elements, Interval, Number, ScalarSet, StringBound, number_in, point
 
-__all__ = ["ANYTHING", "MISSING_EVERYWHERE", "Values", "can_match"]
+__all__ = ["ANYTHING", "MISSING_EVERYWHERE", "Values", "can_match", "together"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,30 @@ class Values:
 
 ANYTHING = Values()
 MISSING_EVERYWHERE = Values(is_missing=True)
+
+
+def together(parts: Sequence[Values]) -> Values:
+    """What is known of a field's values in all the rows of several parts.
+
+    Args:
+        parts: at least one.
+
+    Example:
+        >>> low, high = Values(pa.int64(), False, lower=1, upper=3), Values(pa.int64(), lower=7, upper=9)
+        >>> all_rows = together([low, high])
+        >>> all_rows.lower, all_rows.upper, all_rows.may_be_null
+        (1, 9, True)
+    """
+    first = parts[0]
+    if any(part.is_missing != first.is_missing or part.type != first.type for part in parts):
+        return ANYTHING
+    if first.is_missing:
+        return first
+    bounded = [part for part in parts if part.may_be_present]
+    lower = upper = None
+    if bounded and all(part.lower is not None for part in bounded):
+        lower, upper = min(part.lower for part in bounded), max(part.upper for part in bounded)
+    return Values(first.type, any(part.may_be_null for part in parts), bool(bounded), lower, upper)
 
 
 class Possible(NamedTuple):

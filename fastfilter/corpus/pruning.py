@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,8 +18,7 @@ import pyarrow as pa
 import pyarrow.types as pat
 
 from fastfilter.corpus.parquet_leaves import leaf_paths
-from fastfilter.corpus.possible import ANYTHING, MISSING_EVERYWHERE, Values, can_match
-from fastfilter.filter import Filter
+from fastfilter.corpus.possible import ANYTHING, MISSING_EVERYWHERE, Values, can_match, together
 from fastfilter.runtime.arrow_types import is_string
 from fastfilter.runtime.binding import Binding, JsonPath, Source, StructChild
 
@@ -29,20 +29,18 @@ class Pruner:
     """Judges the parts of one file by a filter.
 
     Args:
-        flt: the filter.
-        schema: the columns of the file, those its folders give included.
+        binding: the filter, bound to the columns of the file, those its folders give included.
         partitions: the values of columns that the folders give; None is null.
         parquet: the file's metadata and its columns as Arrow has them, if it is a Parquet file.
     """
 
     def __init__(
         self,
-        flt: Filter,
-        schema: pa.Schema,
+        binding: Binding,
         partitions: Mapping[str, str | None],
         parquet: tuple[Any, pa.Schema] | None = None,
     ) -> None:
-        self._binding: Binding = flt.bind(schema)
+        self._binding = binding
         # Under strict_json every text is looked at, and a broken one is an error also where no row could match.
         self._may_prune = not (self._binding.strict_json and any(source.json for source in self._binding.sources))
         self._partitions = partitions
@@ -56,15 +54,29 @@ class Pruner:
                 numbers = {indices: number for number, (_, indices) in enumerate(paths)}
                 self._leaves = [numbers.get(_indices(source)) for source in self._binding.sources]
 
-    def can_match(self, row_group: Any = None) -> bool:
-        """Whether a row may match: of a row group (its metadata), or of the whole file by its folders alone."""
-        if not self._may_prune:
-            return True
-        values = [
+    def can_match(self) -> bool:
+        """Whether a row of the file may match, by its folders alone."""
+        return not self._may_prune or can_match(self._binding.program, self._all_values(None))
+
+    def row_groups_to_read(self, row_groups: Sequence[Any]) -> list[bool]:
+        """Whether a row of each row group may match, given the metadata of all.
+
+        Of most files either all row groups are to be read or none, which they show when they are judged together.
+        """
+        if not self._may_prune or not row_groups:
+            return [True] * len(row_groups)
+        of_groups = [self._all_values(row_group) for row_group in row_groups]
+        program = self._binding.program
+        if not can_match(program, [together(parts) for parts in zip(*of_groups, strict=True)]):
+            return [False] * len(row_groups)
+        return [can_match(program, values) for values in of_groups]
+
+    def _all_values(self, row_group: Any) -> list[Values]:
+        """What is known of every field; of the whole file without a row group."""
+        return [
             self._values(source, leaf, row_group)
             for source, leaf in zip(self._binding.sources, self._leaves, strict=True)
         ]
-        return can_match(self._binding.program, values)
 
     def _values(self, source: Source, leaf: int | None, row_group: Any) -> Values:
         if source.column is None:
@@ -146,12 +158,16 @@ _NANOSECONDS_A_DAY = 86_400_000_000_000
 def _instants(statistics: Any) -> tuple[int, int] | tuple[None, None]:
     """Bounds of instants in nanoseconds; an instant without a zone counts as UTC, as everywhere."""
     lower, upper = statistics.min_raw, statistics.max_raw
-    stored = json.loads(statistics.logical_type.to_json())
-    kind = statistics.physical_type, stored.get("Type")
-    if kind == ("INT64", "Timestamp"):
-        scale = _NANOSECONDS.get(stored.get("timeUnit"))
-    else:
-        scale = _NANOSECONDS_A_DAY if kind == ("INT32", "Date") else None
+    scale = _scale(statistics.physical_type, statistics.logical_type.to_json())
     if scale is None or not isinstance(lower, int) or not isinstance(upper, int) or lower > upper:
         return None, None
     return lower * scale, upper * scale
+
+
+@functools.lru_cache(maxsize=64)
+def _scale(physical_type: str, logical_type: str) -> int | None:
+    """Nanoseconds in one of an instant's stored numbers; None where these are no instants."""
+    stored = json.loads(logical_type)
+    if (physical_type, stored.get("Type")) == ("INT64", "Timestamp"):
+        return _NANOSECONDS.get(stored.get("timeUnit"))
+    return _NANOSECONDS_A_DAY if (physical_type, stored.get("Type")) == ("INT32", "Date") else None

@@ -27,6 +27,7 @@ from fastfilter.corpus.text_metadata import or_text_metadata, with_metadata_as_v
 from fastfilter.corpus.units import Outcome, Unit, in_order
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
+from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.executor import default_threads
 from fastfilter.runtime.selection import mask_flags, select_rows
 
@@ -34,6 +35,10 @@ __all__ = ["MEMORY_BUDGET", "Scan", "ScanOptions"]
 
 MEMORY_BUDGET = 512 << 20
 """Bytes that may be read ahead, where nothing else is asked for."""
+
+_FILES_KEPT_OPEN = 128
+_CHUNKS_KEPT = 1 << 15
+"""Column chunks whose metadata, of about a kilobyte each, are in memory until their file's turn comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,8 @@ class Scan:
         csv_files = [file for file in files if file.format is Format.CSV]
         self._csv_types = infer_types(csv_files, self.declared, self._bad_file)
         self._kept_open: dict[str, Reader] = {}
+        self._chunks_kept = 0
+        self._bound: Binding | None = None
         self.files: list[InputFile] = []
         self.schemas: list[pa.Schema | None] = []
         num_rows: list[int | None] = []
@@ -138,7 +145,7 @@ class Scan:
                 self._note_columns(reader)
                 self._note_metadata(file, reader.schema)
             num_rows.append(reader.num_rows)
-            if file.is_stream:
+            if file.is_stream or self._may_stay_open(reader):
                 self._kept_open[file.path] = reader
             else:
                 reader.close()
@@ -233,9 +240,10 @@ class Scan:
                 self.on_progress()
         finally:
             outcomes.close()
-            for opened in (reader, *readers):
+            for opened in (reader, *readers, *self._kept_open.values()):
                 if opened is not None:
                     opened.close()
+            self._kept_open.clear()
 
     def _units(self, with_output: bool, readers: collections.deque[Reader | None]) -> Iterator[Unit]:
         """The units of all files; the reader of each is appended to ``readers`` when it is taken."""
@@ -262,7 +270,7 @@ class Scan:
         pruner = None
         if options.prune:
             parquet = reader.columns if isinstance(reader, ParquetReader) else None
-            pruner = Pruner(self._filter, reader.schema, reader.file.partitions, parquet)
+            pruner = Pruner(self._binding(reader), reader.file.partitions, parquet)
         return Request(
             lambda batch: self._filter.mask(batch, 1),
             self._tested(reader),
@@ -298,6 +306,15 @@ class Scan:
         some = with_metadata_as_values(select_rows(lines, mask), self.options.metadata)
         flags[flags] = mask_flags(self._line_filter.mask(some, 1))
         return pa.array(flags)
+
+    def _may_stay_open(self, reader: Reader) -> bool:
+        """Whether a file is not opened again when its turn comes: its footer then need not be read twice."""
+        if not isinstance(reader, ParquetReader) or len(self._kept_open) >= _FILES_KEPT_OPEN:
+            return False
+        if self._chunks_kept + reader.num_chunks > _CHUNKS_KEPT:
+            return False
+        self._chunks_kept += reader.num_chunks
+        return True
 
     def _opened(self, file: InputFile) -> Reader | None:
         """The file's reader, None if it cannot be read and that is to be passed over."""
@@ -344,14 +361,21 @@ class Scan:
     def _output_names(self, schema: pa.Schema) -> Sequence[str]:
         return schema.names if self.options.columns is None else self.options.columns
 
+    def _binding(self, reader: Reader) -> Binding:
+        """The filter bound to a file's columns, most often the same as those of the file before."""
+        if self._bound is None or not self._bound.schema.equals(reader.schema):
+            try:
+                self._bound = self._filter.bind(reader.schema)
+            except BindError as error:
+                raise BindError(
+                    f"{reader.file.path}: {error.message}", field=error.field, column=error.column, type=error.type
+                ) from None
+        return self._bound
+
     def _tested(self, reader: Reader) -> list[str]:
         """The columns that the filter reads."""
-        try:
-            return self._filter.columns(reader.schema)
-        except BindError as error:
-            raise BindError(
-                f"{reader.file.path}: {error.message}", field=error.field, column=error.column, type=error.type
-            ) from None
+        columns = {source.column for source in self._binding(reader).sources}
+        return [reader.schema.names[column] for column in sorted(column for column in columns if column is not None)]
 
     def _note_columns(self, reader: Reader) -> None:
         tested, report = self._tested(reader), self.report

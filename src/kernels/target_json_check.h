@@ -206,10 +206,20 @@ static bool check_object(ff_bytes text, const uint8_t *readable) {
     /* One block more than needed if the last is full, for what has to follow at the end. */
     for (int64_t at = 0; at <= text.length; at += 64) {
         const uint8_t *position = text.data + at;
-        block64 block = block_at(position, end, readable), folded_block = block_or(&block, 0x20);
+        block64 block = block_at(position, end, readable);
 
         /* Strings */
         uint64_t backslashes = equal_to(&block, '\\'), quotes = equal_to(&block, '"');
+        /* Control characters, and the bytes that are not ASCII. */
+        uint64_t unusual = below_signed(&block, ' ');
+        if ((quotes | backslashes | escaped) == 0 && in_string != 0) { /* a long string: nothing else reaches here */
+            if (__builtin_expect((unusual | in_character) != 0, 0)) {
+                errors |= below(&block, ' ');
+                errors |= utf8_errors(&block, &utf8);
+                in_character = utf8.lead2 | utf8.lead3 | utf8.lead4;
+            }
+            continue;
+        }
         if (__builtin_expect((backslashes | escaped) != 0, 0)) {
             quotes &= ~escaped_bytes(backslashes, position, end, &escaped, &errors);
         }
@@ -218,6 +228,7 @@ static bool check_object(ff_bytes text, const uint8_t *readable) {
         uint64_t outside = ~(strings | quotes);
 
         /* Brackets */
+        block64 folded_block = block_or(&block, 0x20);
         uint64_t open = equal_to(&folded_block, '{') & outside, close = equal_to(&folded_block, '}') & outside;
         bracket_masks masks = {first_brace, brackets.in_object, brackets.over};
         uint64_t inner = open & ~first_brace;
@@ -229,8 +240,6 @@ static bool check_object(ff_bytes text, const uint8_t *readable) {
         /* Other tokens */
         uint64_t commas = equal_to(&block, ',') & outside, colons = equal_to(&block, ':') & outside;
         uint64_t space = equal_to(&block, ' ') & outside;
-        /* Control characters, and the bytes that are not ASCII. */
-        uint64_t unusual = below_signed(&block, ' ');
         if (__builtin_expect((unusual | in_character) != 0, 0)) {
             errors |= below(&block, ' ') & strings;
             space |= (equal_to(&block, '\t') | equal_to(&block, '\n') | equal_to(&block, '\r')) & outside;

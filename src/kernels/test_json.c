@@ -4,6 +4,7 @@
 
 #include "fastfilter/tests.h"
 #include "fastfilter/text.h"
+#include "json/scanner.h"
 
 bool ff_group_bind(ff_group *group, ff_type *column, int32_t *num_slots) {
     return ff_source_bind(&group->source, column, num_slots) &&
@@ -96,36 +97,6 @@ static ff_json_value *group_values(int32_t group, ff_run *run) {
         }
     }
     return own->values;
-}
-
-void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run) {
-    int64_t first_bad = num_rows;
-    for (int32_t group = 0; group < num_groups; group++) {
-        const ff_group *at = &run->groups[group];
-        ff_json_value *values = group_values(group, run);
-        text_place texts;
-        if (values == NULL) {
-            return;
-        }
-        find_texts(at, batch, &texts);
-        memset(run->group_runs[group].extracted, 0xFF, 8 * (size_t)ff_num_words(num_rows));
-        memset(run->group_runs[group].checked, 0xFF, 8 * (size_t)ff_num_words(num_rows));
-        for (int64_t row = 0; row < first_bad; row++, values += at->num_slots) {
-            bool checked;
-            ff_json_status status = extract_row(at, batch, &texts, first_row + row, true, values, &checked, run);
-            if (run->fault.status != FF_OK && run->fault.status != FF_BAD_JSON) {
-                run->fault.column = at->source.column;
-                return;
-            }
-            if (status != FF_JSON_OK) {
-                run->fault.status = FF_BAD_JSON;
-                run->fault.row = first_row + row;
-                run->fault.json_status = (int32_t)status;
-                run->fault.column = at->source.column;
-                first_bad = row;
-            }
-        }
-    }
 }
 
 /* A string's content; NULL data (and a fault) if there is no memory. */
@@ -244,6 +215,7 @@ static bool json_matches(const ff_test *test, const ff_json_value *value, ff_run
 typedef struct {
     const text_place *texts;
     int64_t first_row;
+    int num_rows;
     bool together; /* they lie one behind the other, as `rows` says */
     ff_json_rows rows;
     int64_t bounds[65];
@@ -252,6 +224,7 @@ typedef struct {
 static void find_word(word_texts *word, const text_place *texts, int64_t first_row, int num_rows) {
     word->texts = texts;
     word->first_row = first_row;
+    word->num_rows = num_rows;
     word->together = texts->direct && texts->readable != NULL;
     if (!word->together) {
         return;
@@ -285,6 +258,73 @@ static uint64_t rows_not_null(const word_texts *word, uint64_t rows) {
         }
     }
     return rows;
+}
+
+/* Those of the rows whose text begins with a brace. */
+static uint64_t begin_with_brace(const word_texts *word, uint64_t rows) {
+    for (uint64_t left = rows; left != 0; left &= left - 1) {
+        int row = ff_first_bit(left);
+        const uint8_t *end = word->rows.data + word->bounds[row + 1];
+        const uint8_t *start = ff_json_skip_space(word->rows.data + word->bounds[row], end);
+        rows &= ~((uint64_t)(start == end || *start != '{') << row);
+    }
+    return rows;
+}
+
+/* Validates the texts of word `at` of a group. A well-formed object is left to whoever wants a value of it; every other
+ * text is looked at for itself. False at a fault. */
+static bool check_word(int32_t number, const ff_batch *batch, const word_texts *word, int64_t at, ff_run *run) {
+    const ff_group *group = &run->groups[number];
+    ff_group_run *own = &run->group_runs[number];
+    ff_json_check *check = ff_json_paths_check(group->paths);
+    uint64_t rows = ~UINT64_C(0) >> (64 - word->num_rows), good = 0;
+    if (word->together && check != NULL) {
+        good = check(&word->rows, begin_with_brace(word, rows_not_null(word, rows)));
+    }
+    own->checked[at] = rows;
+    own->extracted[at] = rows & ~good;
+    for (uint64_t left = rows & ~good; left != 0; left &= left - 1) {
+        int row = ff_first_bit(left);
+        ff_json_value *values = group_values(number, run);
+        if (values == NULL) {
+            return false;
+        }
+        bool checked;
+        values += (64 * at + row) * group->num_slots;
+        ff_json_status status =
+            extract_row(group, batch, word->texts, word->first_row + row, true, values, &checked, run);
+        if (run->fault.status != FF_OK) {
+            run->fault.column = group->source.column;
+            return false;
+        }
+        if (status != FF_JSON_OK) {
+            run->fault = (ff_fault){.status = FF_BAD_JSON, .row = word->first_row + row,
+                                    .json_status = (int32_t)status, .column = group->source.column};
+            return false;
+        }
+    }
+    return true;
+}
+
+void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run) {
+    ff_fault first = run->fault;
+    for (int32_t number = 0; number < num_groups; number++) {
+        text_place texts;
+        find_texts(&run->groups[number], batch, &texts);
+        for (int64_t at = 0; 64 * at < num_rows; at++) {
+            word_texts word;
+            find_word(&word, &texts, first_row + 64 * at, num_rows - 64 * at < 64 ? (int)(num_rows - 64 * at) : 64);
+            if (!check_word(number, batch, &word, at, run)) {
+                if (run->fault.status != FF_BAD_JSON) {
+                    return;
+                }
+                first = run->fault;
+                num_rows = first.row - first_row; /* an earlier one may be in another group */
+                run->fault.status = FF_OK;
+            }
+        }
+    }
+    run->fault = first;
 }
 
 /* Those of the candidates whose text may pass the test. Where the search spares less than a quarter of the rows it

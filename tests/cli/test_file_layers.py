@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import decimal
 import io
+import itertools
 import json
 import random
 import uuid
 from typing import Any
+from unittest import mock
 
 import hypothesis
 import numpy as np
@@ -15,12 +17,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+import fastfilter
+from fastfilter.corpus import json_lines
+from fastfilter.corpus import lines as corpus_lines
 from fastfilter.corpus.csv_reader import CsvReader, infer_types
+from fastfilter.corpus.formats import Format
 from fastfilter.corpus.json_lines import members
 from fastfilter.corpus.json_text import embedded_json, json_texts
 from fastfilter.corpus.kinds import Kinds, kind_of_number, type_of
 from fastfilter.corpus.lines import cut_lines, lines_of, whole_lines
-from fastfilter.corpus.reader import Request
+from fastfilter.corpus.reader import Piece, Request
 from fastfilter.corpus.schemas import declared_types
 from fastfilter.corpus.sources import InputFile, find_files
 from fastfilter.corpus.writers import put_into_place
@@ -51,6 +57,14 @@ def test_lines_are_cut_the_same_whatever_the_block(
     assert written.decode() == "".join(line + "\n" for _, line in expected)
 
 
+@hypothesis.given(st.lists(st.sampled_from([b"\n", b"\r\n", b"x", b"\x8a", b"y" * 40, b""]), max_size=60).map(b"".join))
+def test_lines_are_found_the_same_natively_and_in_python(data: bytes) -> None:
+    text = np.frombuffer(data, np.uint8)
+    offsets = corpus_lines.line_offsets(text)
+    assert offsets.tolist() == corpus_lines._offsets_in_python(text).tolist()
+    assert [data[start:end] for start, end in itertools.pairwise(offsets)] == io.BytesIO(data).readlines()
+
+
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -68,6 +82,30 @@ def test_members_are_found_as_they_are_spelled(record: dict[str, Any], ascii: bo
     found = members(f" {text}\r\n")
     assert list(found) == list(record)
     assert {key: json.loads(value) for key, value in found.items()} == record
+
+
+VALUES = st.lists(st.sampled_from(["1", "7", "0.5", "9007199254740993", '"x"', "true", "null", "[1]"]), max_size=4)
+
+
+@hypothesis.given(st.sampled_from(["access_count", "importance", "subject", "free"]), st.lists(VALUES, max_size=3))
+def test_values_of_a_column_are_judged_together_as_they_are_one_by_one(name: str, blocks: list[list[str]]) -> None:
+    def outcome() -> list[Any]:
+        columns = json_lines.LineColumns(declared_types({}, "metadata"), "metadata", None)
+        seen: list[Any] = []
+        for values in blocks:
+            texts = pa.record_batch(
+                {"line": pa.array([f'{{"{name}":{value}}}' for value in values], pa.large_string())}
+            )
+            piece = Piece(texts, InputFile("a.jsonl", Format.JSONL), np.arange(1, len(values) + 1))
+            try:
+                seen += [columns.split(piece).to_pylist(), columns.schema, columns.values_missing()]
+            except fastfilter.DataError as error:
+                return [*seen, error.message]
+        return seen
+
+    together = outcome()
+    with mock.patch.object(json_lines, "_always_held", return_value=set()):
+        assert outcome() == together
 
 
 def test_members_of_deep_and_repeated_keys() -> None:

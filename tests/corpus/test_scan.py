@@ -19,6 +19,7 @@ import pytest
 
 import fastfilter
 from fastfilter.corpus import parquet_reader
+from fastfilter.corpus import scan as scan_module
 from fastfilter.corpus.filesystems import place_of
 from fastfilter.corpus.formats import UsageError
 from fastfilter.corpus.units import Outcome, Unit, in_order
@@ -129,6 +130,51 @@ def test_row_groups_without_a_match_cost_their_tested_columns_only(tmp_path: pat
     text = str(report)
     assert "row groups: 12" in text
     assert "rows: 3,000, of which 1 matched" in text
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (0, 70), (3, 1499), (100, 1500), (2000, 2999), (2999, 2999)])
+def test_matches_may_end_anywhere_in_a_row_group(first: int, last: int, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "memories.parquet"
+    pq.write_table(TABLE, path, row_group_size=NUM_ROWS, data_page_size=1000)
+    flt = {
+        "and": [
+            {"field": "importance", "operator": "gte", "value": first / NUM_ROWS},
+            {"field": "importance", "operator": "lte", "value": last / NUM_ROWS},
+        ]
+    }
+    expected = TABLE.slice(first, last - first + 1)
+    assert fastfilter.scan(path, flt).read_all().equals(expected)
+    assert fastfilter.scan(path, flt, columns=["labels"]).read_all().equals(expected.select(["labels"]))
+    assert fastfilter.scan(path, flt, batch_rows=7).read_all().combine_chunks().equals(expected)
+
+
+def test_pages_behind_the_last_match_are_not_decoded(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "memories.parquet"
+    pq.write_table(TABLE, path, row_group_size=NUM_ROWS, data_page_size=1000, use_dictionary=False, compression="zstd")
+    chunk = pq.read_metadata(path).row_group(0).column(TABLE.column_names.index("content"))
+    damaged = bytearray(path.read_bytes())
+    end = chunk.data_page_offset + chunk.total_compressed_size
+    damaged[end - 200 : end] = bytes(200)
+    path.write_bytes(damaged)
+    wanted = {"field": "id", "operator": "in", "value": ["mem_00002", "mem_00400"]}
+    assert fastfilter.scan(path, wanted).read_all().equals(TABLE.take([2, 400]))
+    with pytest.raises(fastfilter.DataError, match=r"memories\.parquet"):
+        fastfilter.scan(path, {"field": "id", "operator": "in", "value": ["mem_02999"]}).read_all()
+
+
+def test_files_beyond_those_kept_open_are_opened_again(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        write(tmp_path / f"{number}.parquet", TABLE.slice(600 * number, 600))
+    opened = []
+    real = scan_module.open_reader
+    monkeypatch.setattr(scan_module, "open_reader", lambda *given: opened.append(given[0].path) or real(*given))
+    for kept, limit_of_chunks, times in ((128, 1 << 15, 5), (2, 1 << 15, 8), (128, 40, 8), (0, 1, 10)):
+        monkeypatch.setattr(scan_module, "_FILES_KEPT_OPEN", kept)
+        monkeypatch.setattr(scan_module, "_CHUNKS_KEPT", limit_of_chunks)
+        opened.clear()
+        assert fastfilter.scan(tmp_path, FILTER, columns=["id"]).read_all()["id"].to_pylist() == EXPECTED
+        assert len(opened) == times
+        assert fastfilter.scan(tmp_path, FILTER, columns=["id"], limit=1).read_all()["id"].to_pylist() == EXPECTED[:1]
 
 
 def test_texts_of_few_values_are_read_as_dictionaries_and_written_as_texts(

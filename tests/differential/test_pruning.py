@@ -42,16 +42,17 @@ def tally(counted: Callable[[str, int], None]) -> Iterator[Tally]:
 def check_groups(flt: fastfilter.Filter, file: pq.ParquetFile, tally: Tally) -> None:
     """No row group that is judged to hold no match holds one."""
     try:
-        pruner = Pruner(flt, file.schema_arrow, {}, (file.metadata, file.schema_arrow))
+        pruner = Pruner(flt.bind(file.schema_arrow), {}, (file.metadata, file.schema_arrow))
     except BindError:
         tally["filters that do not bind"] += 1
         return
-    for number in range(file.metadata.num_row_groups):
-        kept = pruner.can_match(file.metadata.row_group(number))
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    for number, kept in enumerate(pruner.row_groups_to_read(groups)):
         matches = flt.count(file.read_row_group(number))
         tally["row groups kept" if kept else "row groups pruned"] += 1
         tally["row groups kept in vain"] += kept and not matches
         assert kept or not matches, file.read_row_group(number).to_pylist()
+        assert not kept or pruner.row_groups_to_read(groups[number : number + 1]) == [True]
 
 
 def storable(batch: pa.RecordBatch) -> pa.Table:

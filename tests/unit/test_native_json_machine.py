@@ -137,6 +137,32 @@ def test_same_answers_as_the_python_machine(target: str, searching: bool, monkey
                         assert bits(flt, batch, "native", morsel_rows) == expected, (condition, layout, mode)
 
 
+def test_the_first_text_that_is_no_object_is_named(target: str) -> None:
+    """Under ``on_invalid_json="error"``, wherever it is among good ones, and whatever text a null hides."""
+    rng = random.Random(23)
+    good = [text for text in texts(rng, 400, broken=False) if text is None or text.startswith("{")][:200]
+    strict = [fastfilter.compile(each, on_invalid_json="error") for each in FILTERS[::20]]
+    bad = ["", "{", '{"kind":}', '{"kind":1}}', "[]", "7", " [", '{"kind":"\x01"}', "[" * 2000]
+    for number, text in enumerate([None, *bad]):
+        at = (67 * number + 5) % len(good)
+        rows = [*good[:at], text, *good[at + 1 :], *bad]
+        for layout, column in layouts(rows):
+            batch = pa.record_batch({"metadata": column})
+            for flt in strict:
+                for morsel_rows in (64, 65, 4096):
+                    found = []
+                    for machine in ("python", "native"):
+                        with pytest.raises(fastfilter.DataError) as caught:
+                            bits(flt, batch, machine, morsel_rows)
+                        found.append((caught.value.row, caught.value.message))
+                    assert found[0] == found[1], (layout, text)
+                    assert found[1][0] == (len(good) if text is None else at)
+                    expected = bits(flt, batch.slice(0, at), "python", morsel_rows)
+                    assert bits(flt, batch.slice(0, at), "native", morsel_rows) == expected
+    hidden = pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), *pa.array(["{", "{}"]).buffers()[1:]])
+    assert strict[0].count(pa.record_batch({"metadata": hidden})) == 0
+
+
 def test_a_search_that_spares_nothing_pauses_and_comes_back(target: str) -> None:
     """Where it stands in every text, in none, and in every text again: the answers do not tell."""
     rows = (

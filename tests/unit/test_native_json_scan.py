@@ -74,6 +74,7 @@ def documents() -> list[bytes]:
         {"é": "ü€😀", "tags": {}, "a": {"a": '\\"', "b": "\n"}},
         {"x" * 62: "long key", "x" * 63: 1, "y" * 70: {"a": [[[[]]]]}, "score": 1e300},
         {f"k{i}": i if i % 3 else str(i) for i in range(12)} | {"score": 7, "tags": list(range(9))},
+        {"k" * 130: "é€😀" * 16, "a": "c\\" * 70},
         {"a": "word " * 30, "key": ["deep", ["deeper", {"key": [{}]}]], "score": "0.5"},
     ]
     compact = [json.dumps(sample, separators=(",", ":"), ensure_ascii=False).encode() for sample in samples]

@@ -258,7 +258,8 @@ void ff_run_next_morsel(ff_run *run, int32_t num_groups);
 /* Prepares the tests of a program of which a row matches just if all are true. */
 void ff_tests_conjoin(ff_test *tests, int32_t num_tests, ff_group *groups);
 
-/* Extracts all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be read. */
+/* Validates the texts of all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be
+ * read. */
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
 
 /* Takes the rows from those that match whose text is malformed and has not been validated before. */
