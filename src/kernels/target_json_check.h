@@ -67,17 +67,21 @@ static inline uint64_t escaped_bytes(uint64_t backslashes, const uint8_t *positi
 
 /* Bytes that break UTF-8. */
 static uint64_t utf8_errors(const block64 *block, utf8_state *before) {
-    uint64_t below_a0 = below(block, 0xA0), below_90 = below(block, 0x90), below_e0 = below(block, 0xE0);
-    uint64_t below_f0 = below(block, 0xF0), below_c0 = below(block, 0xC0), ascii = below(block, 0x80);
-    utf8_state at;
-    at.lead2 = below_e0 & ~below(block, 0xC2);
+    uint64_t ascii = below(block, 0x80), below_c0 = below(block, 0xC0), below_e0 = below(block, 0xE0);
+    uint64_t continuation = below_c0 & ~ascii;
+    utf8_state at = {.lead2 = below_e0 & ~below(block, 0xC2)};
+    if (below_e0 == ~UINT64_C(0) && (before->lead3 | before->lead4) == 0) { /* characters of one or two bytes */
+        uint64_t expected = at.lead2 << 1 | before->lead2 >> 63;
+        *before = at;
+        return (expected ^ continuation) | ~(ascii | continuation | at.lead2);
+    }
+    uint64_t below_a0 = below(block, 0xA0), below_90 = below(block, 0x90), below_f0 = below(block, 0xF0);
     at.lead3 = below_f0 & ~below_e0;
     at.lead4 = below(block, 0xF5) & ~below_f0;
     at.e0 = equal_to(block, 0xE0);
     at.ed = equal_to(block, 0xED);
     at.f0 = equal_to(block, 0xF0);
     at.f4 = equal_to(block, 0xF4);
-    uint64_t continuation = below_c0 & ~ascii;
 #define BEHIND(MASK, DISTANCE) (at.MASK << (DISTANCE) | before->MASK >> (64 - (DISTANCE)))
     uint64_t expected = BEHIND(lead2, 1) | BEHIND(lead3, 1) | BEHIND(lead3, 2) | BEHIND(lead4, 1) | BEHIND(lead4, 2) |
                         BEHIND(lead4, 3);
