@@ -297,7 +297,7 @@ class Scan:
                     yield reader.file, outcome, allowed, before, dataclasses.replace(before, matches=allowed)
                     return
                 self.report.add(outcome)
-                self.bytes_in = bytes_before + outcome.bytes_done
+                self.bytes_in = max(self.bytes_in, bytes_before + outcome.bytes_done)  # not every unit knows
                 first_number = before.first_number + outcome.num_numbers
                 counts = (self.rows_in, self.rows_out, self.bytes_in)
                 position = after = Position(number, before.units + 1, first_number, 0, *counts)

@@ -187,6 +187,20 @@ def test_many_partitions_take_few_files_and_little_memory(tmp_path: pathlib.Path
     assert len(paths) > 500  # so room had to be made
 
 
+def test_a_checkpoint_is_made_each_time_so_much_was_read(tmp_path: pathlib.Path) -> None:
+    """Also of row groups that are read in parts, of which only the last knows how much that was."""
+    table = pa.table({"id": [str(n) for n in range(4_000)], "content": ["x" * 50 + str(n) for n in range(4_000)]})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=200, compression="none", use_dictionary=False)
+    size = (tmp_path / "in.parquet").stat().st_size
+    for budget in (1 << 20, 2_000):
+        out = tmp_path / f"out{budget}"
+        paths = fastfilter.write_dataset(
+            tmp_path / "in.parquet", None, out, checkpoint=size // 4 + 1, memory_budget=budget
+        )
+        assert len(paths) == 4
+        assert sum(part.rows for part in manifest_of(out).parts) == 4_000
+
+
 def test_values_of_several_types_name_folders(tmp_path: pathlib.Path) -> None:
     table = pa.table(
         {
@@ -269,26 +283,26 @@ def ended_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", replace)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(
     "options",
     [
         {"max_rows_per_file": 70}, PARTITIONED, {"max_rows_per_file": 70, "limit": 333}, {"checkpoint": 9_000},
-        {**PARTITIONED, "memory_budget": 20_000}, {"file_size": 3_000, "row_number": "row", "source_column": "file"},
+        {**PARTITIONED, "memory_budget": 6_000}, {"file_size": 3_000, "row_number": "row", "source_column": "file"},
         {"max_rows_per_file": 70, "output_format": "jsonl", "compression": "gzip", "columns": ["n", "id"]},
     ],
 )  # fmt: skip
 def test_a_run_that_is_ended_at_every_file_comes_to_the_same_folder(
-    options: Any, threads: int, sources: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    options: Any, sources: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also with another number of threads."""
     whole, out = tmp_path / "whole", tmp_path / "out"
-    fastfilter.write_dataset(sources, FILTER, whole, **options)
+    fastfilter.write_dataset(sources, FILTER, whole, threads=3, **options)
     assert len(contents(whole)) > 3
     number, num_parts = 2, -1
     while True:
         ended_at(number, monkeypatch)
         try:
-            fastfilter.write_dataset(sources, FILTER, out, threads=threads, resume=True, **options)
+            fastfilter.write_dataset(sources, FILTER, out, threads=1, resume=True, **options)
             break
         except Ended:
             found, named = contents(out), contents(whole)
