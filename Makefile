@@ -86,4 +86,4 @@ generate: $(VENV)/tools
 
 clean:
 	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f fastfilter/*.so src/_native.c src/_records.c src/unicode_lower_table.h
+	rm -f fastfilter/*.so src/_content.c src/_native.c src/_records.c src/unicode_lower_table.h

@@ -61,6 +61,7 @@ def extension(name: str, c_sources: list[str]) -> Extension:
 
 
 EXTENSIONS = {
+    "_content": [],
     "_native": glob("src/kernels/*.c") + glob("src/json/*.c"),
     "_records": [f"src/kernels/{name}.c" for name in ("bytes", "text_find", "text_number", "text_timestamp")],
 }

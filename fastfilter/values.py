@@ -11,7 +11,6 @@ import datetime
 import enum
 import math
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -156,8 +155,7 @@ class Elements(enum.IntEnum):
     ONLY = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarSet:
+class ScalarSet(NamedTuple):
     """The scalars an equality accepts, by kind; a value equals one of them if kind and value are equal.
 
     ``null`` only ever equals an *element* of an array. ``instants`` are nanoseconds since the epoch: a TIMESTAMP equals

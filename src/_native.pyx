@@ -378,9 +378,7 @@ cdef class BoundProgram:
         if num_words == 0 or self.instructions[num_words - 1].opcode != FF_OP_RETURN:
             raise ValueError("the program does not end with RETURN")
         if self.is_conjunction(num_words):
-            for number in range(self.num_tests):
-                if self.tests[number].group >= 0:
-                    self.groups[self.tests[number].group].checked_last = True
+            ff_tests_conjoin(self.tests, self.num_tests, self.groups)
         self.num_instructions = num_words
         if _adapts:
             self.find_chains()

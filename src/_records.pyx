@@ -139,6 +139,7 @@ cdef struct Step:
 
 cdef struct Reading:  # of one record
     bint owns  # the references below, and all that are found from now on
+    bint has_containers  # some value is a list or dict
     PyObject *root
     Value *values
     int num_values
@@ -159,12 +160,11 @@ cdef void own(Reading *reading) noexcept:
             Py_XINCREF(reading.values[at].object)
 
 
-cdef void forget(Reading *reading) noexcept:
+cdef void disown(Reading *reading) noexcept:
     cdef int at
-    if reading.owns:
-        Py_XDECREF(reading.root)
-        for at in range(reading.num_values):
-            Py_XDECREF(reading.values[at].object)
+    Py_XDECREF(reading.root)
+    for at in range(reading.num_values):
+        Py_XDECREF(reading.values[at].object)
 
 
 cdef bint is_other_object(PyObject *there, Key *key) noexcept:
@@ -184,16 +184,16 @@ cdef inline bint is_pair_at(PyObject *mapping, Key *key, Py_ssize_t *place, PyOb
     cdef PyObject *there
     if not PyDict_Next(mapping, place, &there, found):
         return False
-    return there == key.text or there == key.alias or is_other_object(there, key)
+    return likely(there == key.text or there == key.alias) or is_other_object(there, key)
 
 
 cdef inline int look_up(PyObject *mapping, Key *key, Reading *reading, PyObject **found) noexcept:
     """The value of a key, owned if the reading owns; NULL if it is not there. YES or FAILED."""
     cdef Py_ssize_t place = key.place
-    if key.distrust < DISTRUST:
-        if is_pair_at(mapping, key, &place, found):
+    if likely(key.distrust < DISTRUST):
+        if likely(is_pair_at(mapping, key, &place, found)):
             key.distrust -= key.distrust > 0
-            if reading.owns:
+            if unlikely(reading.owns):
                 Py_INCREF(found[0])
             return YES
         key.distrust += 2
@@ -247,13 +247,17 @@ cdef int follow(PyObject *parent, const Field *field, Reading *reading, PyObject
     return answer
 
 
-cdef int are_plain(const Reading *reading) noexcept:
-    """Whether the lists and dicts read are plain, YES or ODD; any code that has run since may have changed them."""
+cdef inline bint are_plain(const Reading *reading) noexcept:
+    """Whether the lists and dicts read are plain; any code that has run since may have changed them."""
+    return likely(not reading.has_containers) or containers_are_plain(reading)
+
+
+cdef bint containers_are_plain(const Reading *reading) noexcept:
     cdef int at
     for at in range(reading.num_values):
         if reading.values[at].kind >= IS_ARRAY and not is_plain(reading.values[at].object, 1):
-            return ODD
-    return YES
+            return False
+    return True
 
 
 @cython.final
@@ -407,7 +411,7 @@ cdef class RecordProgram:
             return [record for place, record in enumerate(selected) if place not in refused]
         return selected
 
-    cdef int judge(self, PyObject *record) except -1:
+    cdef inline int judge(self, PyObject *record) except -1:
         """YES, NO or ODD, of a record that the caller owns.
 
         An error makes a record odd, so that it is raised in its turn, as Python raises it.
@@ -415,58 +419,61 @@ cdef class RecordProgram:
         cdef Value few[FEW_FIELDS]
         cdef Reading reading
         cdef int answer
-        if not PyDict_CheckExact(record):
+        if unlikely(not PyDict_CheckExact(record)):
             return ODD
-        reading.owns = False
+        reading.owns = reading.has_containers = False
         reading.root = NULL
-        reading.values = few
         reading.num_values = 0
-        if self.num_fields > FEW_FIELDS:
+        reading.values = few
+        if unlikely(self.num_fields > FEW_FIELDS):
             reading.values = <Value *>take(self.num_fields, sizeof(Value))
         answer = self.read_fields(record, &reading)
-        if answer == YES:
+        if likely(answer == YES):
             answer = self.run(&reading)
-        if answer == FAILED and PyErr_ExceptionMatches(PyExc_Exception):
+        if unlikely(answer == FAILED) and PyErr_ExceptionMatches(PyExc_Exception):
             PyErr_Clear()
             answer = ODD
-        forget(&reading)
-        if self.num_fields > FEW_FIELDS:
+        if unlikely(reading.owns):
+            disown(&reading)
+        if unlikely(self.num_fields > FEW_FIELDS):
             PyMem_Free(reading.values)
         return answer
 
-    cdef int read_fields(self, PyObject *record, Reading *reading) noexcept:
+    cdef inline int read_fields(self, PyObject *record, Reading *reading) noexcept:
         """All fields, since an unreadable value is an error whatever the other conditions: YES, ODD or FAILED."""
         cdef PyObject *found
         cdef PyObject *parent
-        cdef Field *field = self.fields
+        cdef const Field *field = self.fields
         cdef Value *value = reading.values
+        cdef const Value *end = value + self.num_fields
         cdef int answer
         if self.reads_metadata:
-            if look_up(record, self.metadata, reading, &found) == FAILED:
+            if unlikely(look_up(record, self.metadata, reading, &found) == FAILED):
                 return FAILED
-            if found == NULL:
+            if unlikely(found == NULL):
                 found = Py_None
                 if reading.owns:
                     Py_INCREF(Py_None)
             reading.root = found
-            if found != Py_None and not PyDict_CheckExact(found):
+            if unlikely(not PyDict_CheckExact(found)) and found != Py_None:
                 return ODD
-        while reading.num_values < self.num_fields:
+        while value < end:
             parent = reading.root if field.in_metadata else record
-            if field.num_keys == 1 and parent != Py_None:
+            if likely(field.num_keys == 1 and parent != Py_None):
                 answer = look_up(parent, field.keys, reading, &found)
             else:
                 answer = follow(parent, field, reading, &found)
             value.kind = IS_MISSING
             value.object = found
             reading.num_values += 1
-            if answer == YES and found != NULL:
+            if likely(answer == YES and found != NULL):
                 answer = read(found, value)
-            if answer != YES:
+                reading.has_containers |= value.kind >= IS_ARRAY
+            if unlikely(answer != YES):
                 return answer
             field += 1
             value += 1
-        return are_plain(reading)
+        return YES if are_plain(reading) else ODD
 
     cdef inline int run(self, Reading *reading) noexcept:
         cdef int number = self.first, answer
@@ -474,12 +481,12 @@ cdef class RecordProgram:
         while number >= 0:
             step = &self.steps[number]
             answer = step.test.check(step.test, &reading.values[step.test.field])
-            if answer == ASK:
+            if unlikely(answer == ASK):
                 own(reading)
                 answer = ask(step.test, &reading.values[step.test.field])
                 if answer == FAILED:
                     return FAILED
-                if are_plain(reading) == ODD:
+                if not are_plain(reading):
                     return ODD
             number = step.if_true if answer else step.if_false
         return YES if number == MATCHES else NO

@@ -130,7 +130,6 @@ cdef extern from "fastfilter/tests.h" nogil:
         ff_json_paths *paths
         int32_t num_slots
         int32_t root_slot
-        bint checked_last
 
     ctypedef struct ff_validity:
         pass
@@ -174,6 +173,7 @@ cdef extern from "fastfilter/tests.h" nogil:
                       int64_t morsel_rows)
     void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests)
     void ff_run_next_morsel(ff_run *run, int32_t num_groups)
+    void ff_tests_conjoin(ff_test *tests, int32_t num_tests, ff_group *groups)
     void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run)
     void ff_groups_check_last(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                               uint64_t *rows, ff_run *run)

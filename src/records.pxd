@@ -29,6 +29,8 @@ cdef extern from *:
     #endif
     """
     bint FF_IS_TEXT(PyObject *object)
+    bint likely(bint condition)  # Cython's own
+    bint unlikely(bint condition)
 
 
 cdef extern from "Python.h":

@@ -59,40 +59,38 @@ def constant_type(constant: Constant) -> ConstantType:
     return _TYPES[type(constant)]
 
 
+_TIMESTAMP_RANGE = Opcode.TIMESTAMP_RANGE
+
+
 def not_timestamp(opcode: Opcode, constant: Constant | None) -> str | None:
     """The first literal of a test that is neither null nor a full ISO 8601 timestamp, spelled as JSON; or None."""
-    if opcode is Opcode.TIMESTAMP_RANGE:
+    if constant is None or opcode is _TIMESTAMP_RANGE:
         return None
-    literals: tuple[bool | int | float | str, ...]
-    match constant:
-        case None:
-            return None
-        case ScalarSet():
-            booleans = ((False,) if constant.false else ()) + ((True,) if constant.true else ())
-            literals = (*booleans, *constant.numbers, *constant.strings)
-        case Intervals():
-            literals = tuple(
-                bound for interval in constant.values for bound in (interval.lower, interval.upper) if bound is not None
-            )
-        case StringBound() | Text():
-            literals = (constant.value,)
-        case Strings():
-            literals = constant.values
-        case Json():
-            if constant.text == "null":
-                return None
-            if not constant.text.startswith('"'):
-                return constant.text
-            literals = (json.loads(constant.text),)
-    for literal in literals:
-        if isinstance(literal, bool):
-            return "true" if literal else "false"
-        if not isinstance(literal, str):
-            return repr(literal)
-        if parse_timestamp(literal) is None:
+    texts: tuple[str, ...]
+    if isinstance(constant, ScalarSet):
+        if constant.false or constant.true:
+            return "false" if constant.false else "true"
+        if constant.numbers:
+            return repr(constant.numbers[0])
+        texts = constant.strings
+    elif isinstance(constant, Intervals):
+        for lower, _, upper, _ in constant.values:
+            if lower is not None or upper is not None:
+                return repr(upper if lower is None else lower)
+        return None
+    elif isinstance(constant, Strings):
+        texts = constant.values
+    elif isinstance(constant, Json):
+        if not constant.text.startswith('"'):
+            return None if constant.text == "null" else constant.text
+        texts = (json.loads(constant.text),)
+    else:
+        texts = (constant.value,)
+    for text in texts:
+        if parse_timestamp(text) is None:
             # In ASCII only where no text can hold the string itself: with a lone surrogate in it.
-            spelled = encode_basestring(literal)
-            return spelled if _is_encodable(spelled) else json.dumps(literal)
+            spelled = encode_basestring(text)
+            return spelled if spelled.isascii() or _is_encodable(spelled) else json.dumps(text)
     return None
 
 

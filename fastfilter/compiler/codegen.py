@@ -7,6 +7,9 @@ rest is jumped over.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from fastfilter.bytecode.constants import Constant, not_timestamp
 from fastfilter.bytecode.opcodes import Opcode
 from fastfilter.bytecode.program import Field, FieldUse, Instruction, Program
@@ -24,6 +27,11 @@ from fastfilter.compiler.expr import (
 from fastfilter.errors import FilterError
 
 __all__ = ["generate"]
+
+
+# Python finds a member of an enumeration in its class ten times as slowly as a name of a module.
+_MOVE, _CLEAR, _OR, _AND_NOT = Opcode.MOVE, Opcode.CLEAR, Opcode.OR, Opcode.AND_NOT
+_JUMP_IF_NONE, _RETURN = Opcode.JUMP_IF_NONE, Opcode.RETURN
 
 
 def generate(expression: Expression, original: Expression) -> Program:
@@ -47,7 +55,7 @@ def generate(expression: Expression, original: Expression) -> Program:
     """
     fields = _fields_of(original)
     emitter = _Emitter({field: number for number, field in enumerate(fields)})
-    if isinstance(expression, Literal) and expression.value:
+    if type(expression) is Literal and expression.value:
         answer = 0
     else:
         answer = emitter.take()
@@ -55,17 +63,22 @@ def generate(expression: Expression, original: Expression) -> Program:
             emitter.emit(expression, 0, answer)
         except RecursionError:
             raise FilterError("too_deep", "", "the filter is nested too deeply to be compiled") from None
-    emitter.instructions.append(Instruction(Opcode.RETURN, source=answer))
-    if max(len(emitter.instructions), len(emitter.constants), len(fields)) > MAX_ITEMS:
+    instructions = emitter.instructions
+    instructions.append(_instruction((_RETURN, 0, answer, 0, 0, 0)))
+    if max(len(instructions), len(emitter.constants), len(fields)) > MAX_ITEMS:
         raise FilterError(
             "too_large", "", f"the filter needs more than {MAX_ITEMS:,} instructions, constants or fields"
         )
     return Program(
-        tuple(emitter.instructions),
-        tuple(constant for _, constant in emitter.constants),
-        tuple(FieldUse(field, not_timestamp) for field, not_timestamp in fields.items()),
+        tuple(instructions),
+        tuple([constant for _, constant in emitter.constants]),
+        tuple([FieldUse(field, literal) for field, literal in fields.items()]),
         emitter.num_registers,
     )
+
+
+_instruction: Callable[[tuple[Opcode, int, int, int, int, int]], Instruction] = partial(tuple.__new__, Instruction)
+"""An instruction of all its slots, without the detour through the keywords of a named tuple."""
 
 
 class _Emitter:
@@ -86,8 +99,9 @@ class _Emitter:
         register = self.next_register
         if register == MAX_REGISTERS:
             raise FilterError("too_deep", "", f"the filter is nested too deeply: more than {MAX_REGISTERS} registers")
-        self.next_register += 1
-        self.num_registers = max(self.num_registers, self.next_register)
+        self.next_register = register + 1
+        if self.num_registers <= register:
+            self.num_registers = register + 1
         return register
 
     def emit(self, node: Expression, source: int, destination: int) -> None:
@@ -97,10 +111,11 @@ class _Emitter:
         nesting costs one stack frame.)
         """
         instructions = self.instructions
-        if isinstance(node, And) and node.children:
+        if type(node) is And and node.children:
+            children = node.children
+            self.emit(children[0], source, destination)
             jumps: list[int] = []
-            self.emit(node.children[0], source, destination)
-            for child in node.children[1:]:
+            for child in children[1:]:
                 start = self._jump_if_none(destination)
                 self.emit(child, destination, destination)
                 if len(instructions) == start + 1:
@@ -108,63 +123,68 @@ class _Emitter:
                 else:
                     jumps.append(start)
             self._land(jumps)
-        elif isinstance(node, Or) and len(node.children) > 1:
+        elif type(node) is Or and node.children:
+            children = node.children
+            if len(children) == 1:
+                self.emit(children[0], source, destination)
+                return
             jumps = []
             undecided = self.take()
-            instructions.append(Instruction(Opcode.MOVE, undecided, source))
-            self.emit(node.children[0], undecided, destination)
-            instructions.append(Instruction(Opcode.AND_NOT, undecided, destination))
-            for child in node.children[1:-1]:
+            instructions.append(_instruction((_MOVE, undecided, source, 0, 0, 0)))
+            self.emit(children[0], undecided, destination)
+            instructions.append(_instruction((_AND_NOT, undecided, destination, 0, 0, 0)))
+            for child in children[1:-1]:
                 jumps.append(self._jump_if_none(undecided))
                 found = self.take()
                 self.emit(child, undecided, found)
-                instructions.append(Instruction(Opcode.OR, destination, found))
-                instructions.append(Instruction(Opcode.AND_NOT, undecided, found))
+                instructions.append(_instruction((_OR, destination, found, 0, 0, 0)))
+                instructions.append(_instruction((_AND_NOT, undecided, found, 0, 0, 0)))
                 self.next_register = found
             jumps.append(self._jump_if_none(undecided))
-            self.emit(node.children[-1], undecided, undecided)
-            instructions.append(Instruction(Opcode.OR, destination, undecided))
+            self.emit(children[-1], undecided, undecided)
+            instructions.append(_instruction((_OR, destination, undecided, 0, 0, 0)))
             self._land(jumps)
             self.next_register = undecided
-        elif isinstance(node, (And, Or)) and node.children:
-            self.emit(node.children[0], source, destination)
-        elif isinstance(node, Not):
+        elif type(node) is Not:
             found = self.take()
             self.emit(node.child, source, found)
             if source != destination:
-                instructions.append(Instruction(Opcode.MOVE, destination, source))
-            instructions.append(Instruction(Opcode.AND_NOT, destination, found))
+                instructions.append(_instruction((_MOVE, destination, source, 0, 0, 0)))
+            instructions.append(_instruction((_AND_NOT, destination, found, 0, 0, 0)))
             self.next_register = found
-        elif isinstance(node, (And, Or, Literal)):
-            if not (node.value if isinstance(node, Literal) else isinstance(node, And)):
-                instructions.append(Instruction(Opcode.CLEAR, destination))
+        elif type(node) is And or type(node) is Or or type(node) is Literal:  # true or false on every row
+            if not (node.value if type(node) is Literal else type(node) is And):
+                instructions.append(_instruction((_CLEAR, destination, 0, 0, 0, 0)))
             elif source != destination:
-                instructions.append(Instruction(Opcode.MOVE, destination, source))
+                instructions.append(_instruction((_MOVE, destination, source, 0, 0, 0)))
         else:
             constant = constant_of(node)
             argument = 0
             if constant is not None:
                 argument = self.constants.setdefault((type(constant), constant), len(self.constants))
-            mode = node.elements if isinstance(node, EqualsAny) else 0
-            instructions.append(Instruction(node.opcode, destination, source, mode, self.fields[node.field], argument))
+            mode = node.elements if type(node) is EqualsAny else 0
+            field = self.fields[node.field]
+            instructions.append(_instruction((node.opcode, destination, source, mode, field, argument)))
 
     def _jump_if_none(self, register: int) -> int:
         """A jump whose target is not yet known; its place among the instructions."""
-        self.instructions.append(Instruction(Opcode.JUMP_IF_NONE, 0, register))
-        return len(self.instructions) - 1
+        instructions = self.instructions
+        instructions.append(_instruction((_JUMP_IF_NONE, 0, register, 0, 0, 0)))
+        return len(instructions) - 1
 
     def _land(self, jumps: list[int]) -> None:
         """Makes the jumps lead to the next instruction."""
         instructions = self.instructions
+        target = len(instructions)
         for jump in jumps:
-            register = instructions[jump].source
-            instructions[jump] = Instruction(Opcode.JUMP_IF_NONE, 0, register, 0, 0, len(instructions))
+            instructions[jump] = _instruction((_JUMP_IF_NONE, 0, instructions[jump].source, 0, 0, target))
 
 
 def _fields_of(expression: Expression) -> dict[Field, str | None]:
     """The fields in the order of their first use, each with the first literal that is no timestamp."""
     fields: dict[Field, str | None] = {}
     for leaf in leaves(expression):
-        if fields.get(leaf.field) is None:
-            fields[leaf.field] = not_timestamp(leaf.opcode, constant_of(leaf))
+        field = leaf.field
+        if fields.get(field) is None:
+            fields[field] = not_timestamp(leaf.opcode, constant_of(leaf))
     return fields

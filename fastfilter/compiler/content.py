@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickle
+import sysconfig
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["content_key"]
+__all__ = ["content_key", "pickled_key", "plain_key"]
 
 _PROTOCOL = 5
-_STACK_GLOBAL = pickle.STACK_GLOBAL[0]
+
+plain_key: Callable[[object], bytes | None] | None = None
+"""The native writer of keys (``src/_content.pyx``), which borrows references as a free-threaded interpreter forbids."""
+if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+    with contextlib.suppress(ImportError):  # a package without extensions, of which fastfilter.runtime.vm speaks
+        from fastfilter._content import plain_key
 
 
 class _PlainPickler(pickle.Pickler):
@@ -22,17 +30,23 @@ class _PlainPickler(pickle.Pickler):
 def content_key(arguments: tuple[object, ...]) -> bytes | None:
     """A key of plain Python values, alike only for values of the same types and content; None if some are not plain.
 
-    A pickle is that, and is made in C. (Two equal filters may have two keys, where one holds a string object twice.)
-
     Example:
         >>> content_key(({"a": 1},)) == content_key(({"a": 1.0},))
         False
     """
+    key = None if plain_key is None else plain_key(arguments)
+    return pickled_key(arguments) if key is None else key
+
+
+def pickled_key(arguments: tuple[object, ...]) -> bytes | None:
+    """The key where there is no native writer, or one value is too large for it: a pickle, which is made in C as well.
+
+    Two equal filters may have two keys, where one holds a string object twice. No pickle is a key of the native writer:
+    they begin with other bytes.
+    """
+    buffer = io.BytesIO()
     try:
-        key = pickle.dumps(arguments, _PROTOCOL)
-        if _STACK_GLOBAL in key:  # a class, or the same byte in a text
-            buffer = io.BytesIO()
-            _PlainPickler(buffer, _PROTOCOL).dump(arguments)
-    except Exception:  # whatever a stranger's object raises; compile() will say what is wrong with it
+        _PlainPickler(buffer, _PROTOCOL).dump(arguments)
+    except Exception:  # also where the pickler gives up, on values that nest too deep; compile() will say what is wrong
         return None
-    return key
+    return buffer.getvalue()

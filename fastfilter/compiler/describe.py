@@ -6,7 +6,20 @@ import json
 
 from fastfilter.bytecode.disassembler import describe_constant
 from fastfilter.bytecode.opcodes import Opcode
-from fastfilter.compiler.expr import And, EqualsAny, Expression, Leaf, Literal, Not, Or, TimestampRange, constant_of
+from fastfilter.bytecode.program import Field, Role
+from fastfilter.compiler.dialects.fishmem_fields import BUILT_IN
+from fastfilter.compiler.expr import (
+    And,
+    EqualsAny,
+    Expression,
+    IsNull,
+    Leaf,
+    Literal,
+    Not,
+    Or,
+    TimestampRange,
+    constant_of,
+)
 from fastfilter.values import Elements
 
 __all__ = ["describe", "describe_test"]
@@ -94,4 +107,8 @@ def describe_test(test: Leaf) -> str:
         words.append(describe_constant(constant, instants=isinstance(test, TimestampRange)))
         if isinstance(test, EqualsAny) and test.constant.instants:
             note += "; a STRING may spell the instant"
+    key = test.field.path[0]
+    if test.field == Field(Role.METADATA, (key,)) and key in BUILT_IN and isinstance(test, EqualsAny | IsNull):
+        # What an equality map says by a built-in field's name: hardly what was meant, and it may match nothing.
+        note += f"; the key of the metadata, not the built-in field {key}"
     return f"{' '.join(words)}  ({note})"

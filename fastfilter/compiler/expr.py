@@ -3,13 +3,15 @@
 Logic is two-valued: an expression is true or false on a row, never unknown. Each leaf is one test opcode, and its
 attributes are that opcode's operands (:mod:`fastfilter.bytecode.opcodes` says what each is true on). A front end spells
 its operators in these: FishMem's ``ne``, for instance, is ``And((Exists(field), Not(EqualsAny(field, …))))``.
+
+No expression is changed once it is made: that is what lets equal ones be one object. The classes are not frozen, since
+Python makes a frozen dataclass three times as slowly, and most of compiling is making these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, final
 
 from fastfilter.bytecode.constants import Constant, Intervals, Json, Strings, Text
 from fastfilter.bytecode.opcodes import Opcode
@@ -23,7 +25,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class Literal:
     """True or false on every row."""
 
@@ -34,28 +37,32 @@ TRUE = Literal(True)
 FALSE = Literal(False)
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class And:
     """True where all children are; an empty one is true."""
 
     children: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class Or:
     """True where some child is; an empty one is false."""
 
     children: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class Not:
     """True where the child is false."""
 
     child: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class Exists:
     """The value is neither MISSING nor NULL."""
 
@@ -63,7 +70,8 @@ class Exists:
     opcode: ClassVar = Opcode.EXISTS
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class IsNull:
     """The value is NULL, and not MISSING."""
 
@@ -71,7 +79,8 @@ class IsNull:
     opcode: ClassVar = Opcode.IS_NULL
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class EqualsAny:
     """Kind and value equal one of the scalars; ``elements`` says whether an ARRAY's elements count."""
 
@@ -81,7 +90,8 @@ class EqualsAny:
     opcode: ClassVar = Opcode.EQUALS_ANY
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class NumberRange:
     """A finite NUMBER in one of the intervals."""
 
@@ -90,7 +100,8 @@ class NumberRange:
     opcode: ClassVar = Opcode.NUMBER_RANGE
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class StringRange:
     """A STRING beyond the bound in UTF-16 code-unit order."""
 
@@ -99,7 +110,8 @@ class StringRange:
     opcode: ClassVar = Opcode.STRING_RANGE
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class TimestampRange:
     """An instant, typed or spelled in ISO 8601, in one of the intervals (nanoseconds since the epoch)."""
 
@@ -108,7 +120,8 @@ class TimestampRange:
     opcode: ClassVar = Opcode.TIMESTAMP_RANGE
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class Contains:
     """A STRING with the text in it, or an ARRAY with an element equal to it."""
 
@@ -117,7 +130,8 @@ class Contains:
     opcode: ClassVar = Opcode.CONTAINS
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class ContainsIgnoreCase:
     """As :class:`Contains`, both sides lower-cased."""
 
@@ -126,7 +140,8 @@ class ContainsIgnoreCase:
     opcode: ClassVar = Opcode.CONTAINS_IGNORE_CASE
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class TextEqualsAny:
     """The JSONB text is one of the strings."""
 
@@ -135,7 +150,8 @@ class TextEqualsAny:
     opcode: ClassVar = Opcode.TEXT_EQUALS_ANY
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class TextNumberRange:
     """The JSONB text is a plain number in one of the intervals, as doubles."""
 
@@ -144,7 +160,8 @@ class TextNumberRange:
     opcode: ClassVar = Opcode.TEXT_NUMBER_RANGE
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True, unsafe_hash=True)
 class JsonContains:
     """The value JSONB-contains the constant."""
 
@@ -160,19 +177,21 @@ Leaf = (
 Expression = Literal | And | Or | Not | Leaf
 
 
-def leaves(expression: Expression) -> Iterator[Leaf]:
+def leaves(expression: Expression) -> list[Leaf]:
     """The leaves of an expression, left to right, however deep it is."""
+    found: list[Leaf] = []
     pending = [expression]
     while pending:
         node = pending.pop()
-        if isinstance(node, (And, Or)):
-            pending.extend(reversed(node.children))
-        elif isinstance(node, Not):
+        if type(node) is And or type(node) is Or:
+            pending += node.children[::-1]
+        elif type(node) is Not:
             pending.append(node.child)
-        elif not isinstance(node, Literal):
-            yield node
+        elif type(node) is not Literal:
+            found.append(node)
+    return found
 
 
 def constant_of(leaf: Leaf) -> Constant | None:
     """The leaf's constant, or None for the two that have none."""
-    return None if isinstance(leaf, (Exists, IsNull)) else leaf.constant
+    return None if type(leaf) is Exists or type(leaf) is IsNull else leaf.constant

@@ -31,7 +31,7 @@ _MOST_PARTS = 100_000
 _PARTS_A_MANIFEST = 16
 """The manifest is written anew when a part of this many is not named by it: of very many small ones it would else take
 longer than they do."""
-_BATCH_BYTES = 4096
+_BATCH_BYTES = 2048
 """What a batch that waits takes beside its values, about."""
 
 
@@ -293,6 +293,9 @@ class PartsWriter:
         """Puts rows that wait into files, those of the largest partitions first, if they take too much memory."""
         if self._buffered <= self._buffer_bytes:
             return
+        for part in self._parts.values():
+            with self._accounted(part):
+                part.compact()
         for folder, part in sorted(self._parts.items(), key=lambda item: -item[1].buffered_bytes):
             if self._buffered <= self._buffer_bytes // 2:
                 break
@@ -302,9 +305,6 @@ class PartsWriter:
                     part.spill()
                 if part.file_bytes >= self._options.file_size:
                     self._finish(folder, part)
-        for part in self._parts.values():
-            with self._accounted(part):
-                part.compact()
 
     def _finish_all(self) -> None:
         for folder, part in [*self._opened.items(), *self._parts.items()]:

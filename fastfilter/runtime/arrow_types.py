@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pyarrow as pa
 import pyarrow.types as pat
 
@@ -19,13 +21,25 @@ __all__ = [
 ]
 
 
+# By the numbers of types: asking pyarrow.types one by one is most of what binding would cost.
+_STRINGS: Final = frozenset(type.id for type in (pa.string(), pa.large_string(), pa.string_view()))
+_INSTANTS: Final = frozenset(type.id for type in (pa.timestamp("s"), pa.date32(), pa.date64()))
+_LISTS: Final = frozenset(
+    make(pa.null(), *size).id
+    for make, *size in ((pa.list_,), (pa.list_, 1), (pa.large_list,), (pa.list_view,), (pa.large_list_view,))
+)
+_ENCODED: Final = frozenset(
+    type.id for type in (pa.dictionary(pa.int8(), pa.null()), pa.run_end_encoded(pa.int16(), pa.null()))
+)
+
+
 def value_type(type: pa.DataType) -> pa.DataType:
     """The type without dictionary encoding, run-end encoding and string-backed extensions.
 
     ``arrow.json`` and ``arrow.uuid`` stay: they say how the storage is to be read.
     """
     while True:
-        if pat.is_dictionary(type) or pat.is_run_end_encoded(type):
+        if type.id in _ENCODED:
             type = type.value_type
         elif isinstance(type, pa.BaseExtensionType) and not (is_json(type) or is_uuid(type)):
             if not is_string(value_type(type.storage_type)):
@@ -55,7 +69,7 @@ def is_uuid(type: pa.DataType) -> bool:
 
 def is_string(type: pa.DataType) -> bool:
     """Whether the type is a string of any layout."""
-    return bool(pat.is_string(type) or pat.is_large_string(type) or pat.is_string_view(type))
+    return type.id in _STRINGS
 
 
 def is_number(type: pa.DataType) -> bool:
@@ -65,18 +79,12 @@ def is_number(type: pa.DataType) -> bool:
 
 def is_instant(type: pa.DataType) -> bool:
     """Whether values of the type are TIMESTAMPs."""
-    return bool(pat.is_timestamp(type) or pat.is_date(type))
+    return type.id in _INSTANTS
 
 
 def is_list(type: pa.DataType) -> bool:
     """Whether values of the type are ARRAYs."""
-    return bool(
-        pat.is_list(type)
-        or pat.is_large_list(type)
-        or pat.is_fixed_size_list(type)
-        or pat.is_list_view(type)
-        or pat.is_large_list_view(type)
-    )
+    return type.id in _LISTS
 
 
 MAX_LEVELS = 100

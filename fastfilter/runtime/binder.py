@@ -63,9 +63,10 @@ def bind(program: Program, schema: pa.Schema, options: BindOptions) -> Binding:
         BindError: a built-in field has no column, a path is found in two columns, a column's type cannot be read, or a
             TIMESTAMP column is compared with something that is no timestamp.
     """
-    sources = tuple(_source(use, schema, options) for use in program.fields)
-    for use, source in zip(program.fields, sources, strict=True):
-        _check_type(program, use, source, schema)
+    sources = tuple([_source(use, schema, options) for use in program.fields])
+    rendered = {step.field for step in program.instructions if step.opcode in _RENDERING}
+    for number, (use, source) in enumerate(zip(program.fields, sources, strict=True)):
+        _check_type(use, source, schema, number in rendered)
     trusted = options.json == "trusted"
     strict = not trusted and (options.on_invalid_json == "error" or options.record_json is not None)
     return Binding(_compare_instants(program, sources, schema), sources, schema, strict, trusted)
@@ -194,10 +195,11 @@ def _can_be_metadata(type: pa.DataType) -> bool:
     return bool(is_string(type) or is_json(type) or pat.is_struct(type) or pat.is_map(type) or pat.is_null(type))
 
 
-_RENDERING = (Opcode.TEXT_EQUALS_ANY, Opcode.TEXT_NUMBER_RANGE, Opcode.JSON_CONTAINS)
+_RENDERING = frozenset((Opcode.TEXT_EQUALS_ANY, Opcode.TEXT_NUMBER_RANGE, Opcode.JSON_CONTAINS))
 
 
-def _check_type(program: Program, use: FieldUse, source: Source, schema: pa.Schema) -> None:
+def _check_type(use: FieldUse, source: Source, schema: pa.Schema, rendered: bool) -> None:
+    """Refuses a column that the tests of a field cannot read; ``rendered``: some of them read whole values as text."""
     if source.column is None:
         return
     column = schema.field(source.column)
@@ -213,9 +215,7 @@ def _check_type(program: Program, use: FieldUse, source: Source, schema: pa.Sche
             )
         return
     assert source.type is not None
-    field_index = program.fields.index(use)
-    renders = any(step.opcode in _RENDERING and step.field == field_index for step in program.instructions)
-    part = unsupported_part(source.type, whole=renders, levels=MAX_LEVELS - len(source.steps))
+    part = unsupported_part(source.type, whole=rendered, levels=MAX_LEVELS - len(source.steps))
     if part is not None:
         inside = "" if part == source.type else f" (because of the {part} in it)"
         raise BindError(
@@ -245,6 +245,8 @@ def _holds_instants(type: pa.DataType) -> bool:
 
 def _compare_instants(program: Program, sources: Sequence[Source], schema: pa.Schema) -> Program:
     """The program with every test of strings on a TIMESTAMP column turned into one of instants."""
+    if not any(source.type is not None and _holds_instants(source.type) for source in sources):
+        return program
     instructions = list(program.instructions)
     constants = list(program.constants)
     for position, instruction in enumerate(instructions):
@@ -273,7 +275,7 @@ def _instant_test(instruction: Instruction, constant: Constant) -> tuple[Opcode,
     opcode = instruction.opcode
     if opcode is Opcode.EQUALS_ANY and isinstance(constant, ScalarSet) and constant.strings:
         instants = _instants(constant.strings)
-        return opcode, dataclasses.replace(constant, strings=(), instants=instants), Elements(instruction.mode)
+        return opcode, constant._replace(strings=(), instants=instants), Elements(instruction.mode)
     if opcode is Opcode.STRING_RANGE and isinstance(constant, StringBound):
         return Opcode.TIMESTAMP_RANGE, Intervals((_interval(constant),)), Elements.NEVER
     if opcode is Opcode.TEXT_EQUALS_ANY and isinstance(constant, Strings):

@@ -43,7 +43,8 @@ def evaluate(
     Raises:
         DataError: under ``strict_json``, with the first row whose JSON text cannot be read.
     """
-    workers = 1 if threads == 1 else _num_workers(machine, batch.num_rows, threads)
+    is_small = batch.num_rows < 2 * machine.range_rows  # which is decided first, since few rows are to cost little
+    workers = 1 if is_small or threads == 1 else _num_workers(machine, batch.num_rows, threads)
     if workers == 1:
         return machine.evaluate(batch, morsel_rows)
     return _Work(machine, (batch,), morsel_rows).run_on(workers)[0]

@@ -54,6 +54,24 @@ void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source,
     }
 }
 
+void ff_keep_bits(uint64_t *rows, const uint8_t *bits, int64_t offset, int64_t num_rows, bool set) {
+    uint64_t flip = set ? 0 : ~UINT64_C(0);
+    int64_t whole = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint8_t *from = bits + (offset >> 3);
+    int shift = (int)(offset & 7);
+    for (whole = 0; whole < num_rows >> 6; whole++, from += 8) {
+        uint64_t word;
+        memcpy(&word, from, 8);
+        rows[whole] &= flip ^ (shift == 0 ? word : word >> shift | (uint64_t)from[8] << (64 - shift));
+    }
+#endif
+    for (; whole < ff_num_words(num_rows); whole++) {
+        int64_t left = num_rows - 64 * whole;
+        rows[whole] &= flip ^ ff_load_bits(bits, offset + 64 * whole, left < 64 ? left : 64);
+    }
+}
+
 bool ff_any_bit(const uint64_t *rows, int64_t num_words) {
     uint64_t any = 0;
     for (int64_t word = 0; word < num_words; word++) {

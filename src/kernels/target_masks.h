@@ -337,6 +337,53 @@ static inline uint64_t length_mask_int64_t(const int64_t *offsets, int64_t lengt
 #endif
 }
 
+/* -- string views ------------------------------------------------------------------------------------------------- */
+
+/* What a view of 16 bytes has of a string: its words, and which of their bits count; equal strings have the same. */
+typedef struct {
+    uint64_t words[2], kept[2];
+} view_pattern;
+
+/* Every second bit of a word, from the first on, as its lower half. */
+static inline uint64_t even_bits(uint64_t word) {
+    word &= UINT64_C(0x5555555555555555);
+    word = (word | word >> 1) & UINT64_C(0x3333333333333333);
+    word = (word | word >> 2) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    word = (word | word >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    word = (word | word >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (word | word >> 16) & UINT64_C(0x00000000FFFFFFFF);
+}
+
+static inline bool view_fits(const uint8_t *entry, const view_pattern *pattern) {
+    uint64_t words[2];
+    memcpy(words, entry, 16);
+    return (((words[0] ^ pattern->words[0]) & pattern->kept[0]) | ((words[1] ^ pattern->words[1]) & pattern->kept[1])) == 0;
+}
+
+/* Which of 64 views fit. Halves of views are compared, and both must fit. */
+static inline uint64_t view_mask(const uint8_t *entries, const view_pattern *pattern) {
+#if defined(MASKS_BY_SIGN)
+#if defined(__AVX2__)
+    VECTOR words = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)pattern->words));
+    VECTOR kept = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)pattern->kept));
+#else
+    VECTOR words = load(pattern->words), kept = load(pattern->kept);
+#endif
+    uint64_t fitting = 0;
+    for (int done = 0; done < 64; done += 32) {
+        COLLECT_SIGNS(8, entries + 16 * done, same_8((load(at) ^ words) & kept, kept ^ kept))
+        fitting |= even_bits(mask & mask >> 1) << done;
+    }
+    return fitting;
+#else
+    uint64_t fitting = 0;
+    for (int row = 0; row < 64; row++) {
+        fitting |= (uint64_t)view_fits(entries + 16 * row, pattern) << row;
+    }
+    return fitting;
+#endif
+}
+
 /* -- pairs of bytes ----------------------------------------------------------------------------------------------- */
 
 /* The bits of 64 positions where `(at[i] | fold) == byte` and `(other[i] | other_fold) == other_byte`. */

@@ -11,7 +11,29 @@ static inline uint64_t big_endian(uint64_t bytes) {
 
 /* The first `length` of eight bytes in big-endian order. */
 static inline uint64_t first_bytes(int64_t length) {
-    return length >= 8 ? ~UINT64_C(0) : length <= 0 ? 0 : ~(~UINT64_C(0) >> (8 * length));
+    static const uint64_t kept[9] = {0,
+                                     UINT64_C(0xFF) << 56,
+                                     UINT64_C(0xFFFF) << 48,
+                                     UINT64_C(0xFFFFFF) << 40,
+                                     UINT64_C(0xFFFFFFFF) << 32,
+                                     UINT64_C(0xFFFFFFFFFF) << 24,
+                                     UINT64_C(0xFFFFFFFFFFFF) << 16,
+                                     UINT64_C(0xFFFFFFFFFFFFFF) << 8,
+                                     ~UINT64_C(0)};
+    return kept[length < 0 ? 0 : length < 8 ? length : 8];
+}
+
+/* Which of 64 heads come before or after a bound's. */
+typedef struct {
+    bool some_below, some_above;
+    uint64_range below, above;
+} head_bound;
+
+static inline head_bound head_bound_of(uint64_t bound) {
+    head_bound heads = {.some_below = bound > 0, .some_above = bound < ~UINT64_C(0)};
+    heads.below = uint64_range_of(0, heads.some_below ? bound - 1 : 0);
+    heads.above = uint64_range_of(heads.some_above ? bound + 1 : bound, ~UINT64_C(0));
+    return heads;
 }
 
 /* Whether strings whose first eight bytes differ from the bound's come before or after it as those do: byte order is UTF-16
@@ -45,6 +67,7 @@ static inline uint64_t decide_bound(const ff_test *test, const ff_view *view, in
         int64_t num_bytes = ((const OFFSET *)view->values)[view->offset + view->length];                               \
         ff_bytes text = test->constant.text;                                                                           \
         uint64_t bound = big_endian(load_up_to_8(text.data, text.length, text.data + text.length));                    \
+        head_bound sides = head_bound_of(bound);                                                                       \
         bool by_bytes = orders_by_bytes(text);                                                                         \
         for (int64_t word = 0; word < ff_num_words(num_rows); word++, offsets += 64) {                                 \
             uint64_t below = 0, above = 0;                                                                             \
@@ -52,13 +75,14 @@ static inline uint64_t decide_bound(const ff_test *test, const ff_view *view, in
                 ascends_64_##OFFSET(offsets, num_bytes - 8)) {                                                         \
                 prefetch_values(offsets, sizeof(OFFSET));                                                              \
                 prefetch_texts(data + offsets[64], (int64_t)(offsets[64] - offsets[0]));                               \
+                uint64_t heads[64];                                                                                    \
                 for (int row = 0; row < 64; row++) {                                                                   \
                     uint64_t head;                                                                                     \
                     memcpy(&head, data + offsets[row], 8);                                                             \
-                    head = big_endian(head) & first_bytes((int64_t)offsets[row + 1] - (int64_t)offsets[row]);          \
-                    below |= (uint64_t)(head < bound) << row;                                                          \
-                    above |= (uint64_t)(head > bound) << row;                                                          \
+                    heads[row] = big_endian(head) & first_bytes((int64_t)offsets[row + 1] - (int64_t)offsets[row]);    \
                 }                                                                                                      \
+                below = sides.some_below ? uint64_mask(heads, sides.below) : 0;                                        \
+                above = sides.some_above ? uint64_mask(heads, sides.above) : 0;                                        \
             }                                                                                                          \
             destination[word] = decide_bound(test, view, first + 64 * word, candidates[word], below, above, run);      \
         }                                                                                                              \

@@ -25,10 +25,25 @@ static inline void prefetch_texts(const uint8_t *at, int64_t num_bytes) {
     }
 }
 
+/* So many strings are compared one after the other; of more, their hashes. */
+#define MOST_EQUALLED 4
+
+/* A string to compare with, and its first eight bytes: those that it has, and which they are. */
+typedef struct {
+    ff_bytes string;
+    uint64_t head, kept;
+} string_pattern;
+
+static inline string_pattern string_pattern_of(ff_bytes string) {
+    return (string_pattern){string, load_up_to_8(string.data, string.length, string.data + string.length),
+                            string.length < 8 ? (UINT64_C(1) << (8 * string.length)) - 1 : ~UINT64_C(0)};
+}
+
 /* Where eight bytes loaded at once are the first eight. */
 #define HEADS_TOGETHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 /* ascends_64: whether 65 offsets ascend from 0 or more to `most` or less.
+ * equal_mask: of 64 candidates behind which eight bytes can be read, those that equal a string.
  * hash_mask: of 64 strings behind which eight bytes can be read, those with a length and a hash that some string of the
  * set has: all that are in it, and few others. No branch depends on a string.
  * NAME: the kernel. Of one string its length comes first, of several their hashes. */
@@ -39,6 +54,24 @@ static inline void prefetch_texts(const uint8_t *at, int64_t num_bytes) {
             bad |= offsets[row + 1] < offsets[row];                                                                    \
         }                                                                                                              \
         return !bad && offsets[0] >= 0 && (int64_t)offsets[64] <= most;                                                \
+    }                                                                                                                  \
+                                                                                                                       \
+    static inline uint64_t equal_mask_##OFFSET(const string_pattern *pattern, const uint8_t *data,                     \
+                                               const OFFSET *offsets, uint64_t candidates) {                           \
+        uint64_t found = 0;                                                                                            \
+        int64_t length = pattern->string.length;                                                                       \
+        for (uint64_t left = candidates & length_mask_##OFFSET(offsets, (OFFSET)length); left != 0; left &= left - 1) {\
+            int row = ff_first_bit(left);                                                                              \
+            uint64_t start;                                                                                            \
+            memcpy(&start, data + offsets[row], 8);                                                                    \
+            found |= (uint64_t)(((start ^ pattern->head) & pattern->kept) == 0) << row;                                \
+        }                                                                                                              \
+        for (uint64_t longer = length > 8 ? found : 0; longer != 0; longer &= longer - 1) {                            \
+            int row = ff_first_bit(longer);                                                                            \
+            bool equal = memcmp(data + offsets[row] + 8, pattern->string.data + 8, (size_t)length - 8) == 0;           \
+            found &= ~((uint64_t)!equal << row);                                                                       \
+        }                                                                                                              \
+        return found;                                                                                                  \
     }                                                                                                                  \
                                                                                                                        \
     static uint64_t hash_mask_##OFFSET(const ff_string_set *set, const uint8_t *data, const OFFSET *offsets) {         \
@@ -67,32 +100,25 @@ static inline void prefetch_texts(const uint8_t *at, int64_t num_bytes) {
         const uint8_t *data = view->data;                                                                              \
         int64_t num_bytes = ((const OFFSET *)view->values)[view->offset + view->length];                               \
         const uint8_t *end = data + num_bytes;                                                                         \
-        bool one = constant->num_strings == 1;                                                                         \
-        ff_bytes string = one ? constant->strings[0] : (ff_bytes){0};                                                  \
-        uint64_t head = one ? load_up_to_8(string.data, string.length, string.data + string.length) : 0;               \
-        uint64_t kept = string.length < 8 ? (UINT64_C(1) << (8 * string.length)) - 1 : ~UINT64_C(0);                   \
+        int32_t num_few = constant->num_strings <= MOST_EQUALLED ? constant->num_strings : 0;                          \
+        string_pattern patterns[MOST_EQUALLED];                                                                        \
+        for (int32_t at = 0; at < num_few; at++) {                                                                     \
+            patterns[at] = string_pattern_of(constant->strings[at]);                                                   \
+        }                                                                                                              \
         for (int64_t word = 0; word < ff_num_words(num_rows); word++, offsets += 64) {                                 \
             uint64_t left = candidates[word], found = 0;                                                               \
             bool whole = HEADS_TOGETHER && num_rows - 64 * word >= 64 && ascends_64_##OFFSET(offsets, num_bytes - 8);  \
-            if (one && whole && __builtin_popcountll(left) > FEW) {                                                    \
+            if (whole && __builtin_popcountll(left) > (num_few > 0 ? num_few * FEW : 16)) {                            \
                 prefetch_values(offsets, sizeof(OFFSET));                                                              \
                 prefetch_texts(data + offsets[64], (int64_t)(offsets[64] - offsets[0]));                               \
-                left &= length_mask_##OFFSET(offsets, (OFFSET)string.length);                                          \
-                for (; left != 0; left &= left - 1) {                                                                  \
-                    int row = ff_first_bit(left);                                                                      \
-                    uint64_t start;                                                                                    \
-                    memcpy(&start, data + offsets[row], 8);                                                            \
-                    found |= (uint64_t)(((start ^ head) & kept) == 0) << row;                                          \
+                if (num_few > 0) {                                                                                     \
+                    for (int32_t at = 0; at < num_few; at++) {                                                         \
+                        found |= equal_mask_##OFFSET(&patterns[at], data, offsets, left);                              \
+                    }                                                                                                  \
+                    left = 0;                                                                                          \
+                } else {                                                                                               \
+                    left &= hash_mask_##OFFSET(&constant->set, data, offsets);                                         \
                 }                                                                                                      \
-                for (uint64_t longer = string.length > 8 ? found : 0; longer != 0; longer &= longer - 1) {             \
-                    int row = ff_first_bit(longer);                                                                    \
-                    bool equal = memcmp(data + offsets[row] + 8, string.data + 8, (size_t)string.length - 8) == 0;     \
-                    found &= ~((uint64_t)!equal << row);                                                               \
-                }                                                                                                      \
-            } else if (!one && whole && __builtin_popcountll(left) > 16) {                                             \
-                prefetch_values(offsets, sizeof(OFFSET));                                                              \
-                prefetch_texts(data + offsets[64], (int64_t)(offsets[64] - offsets[0]));                               \
-                left &= hash_mask_##OFFSET(&constant->set, data, offsets);                                             \
             }                                                                                                          \
             for (; left != 0; left &= left - 1) {                                                                      \
                 int row = ff_first_bit(left);                                                                          \
@@ -101,9 +127,10 @@ static inline void prefetch_texts(const uint8_t *at, int64_t num_bytes) {
                     ff_fault_data(&run->fault, "the offsets of a string do not ascend");                               \
                     return;                                                                                            \
                 }                                                                                                      \
-                bool equal = one ? length == string.length && equals_one(data + start, end, string, head)              \
-                                 : ff_string_set_has(&constant->set, data + start, length,                             \
-                                                     load_up_to_8(data + start, length, end));                         \
+                bool equal = num_few == 1 ? length == patterns[0].string.length &&                                     \
+                                                equals_one(data + start, end, patterns[0].string, patterns[0].head)    \
+                                          : ff_string_set_has(&constant->set, data + start, length,                    \
+                                                              load_up_to_8(data + start, length, end));                \
                 found |= (uint64_t)equal << row;                                                                       \
             }                                                                                                          \
             destination[word] = found;                                                                                 \

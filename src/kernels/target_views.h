@@ -4,11 +4,6 @@
 
 enum { VIEW_SIZE = 16, VIEW_INLINE = 12, VIEW_PREFIX = 4 };
 
-/* What a view has of a string: which bytes, and which of them count; the same words for a string that is equal so far. */
-typedef struct {
-    uint64_t words[2], kept[2];
-} view_pattern;
-
 static inline view_pattern view_pattern_of(ff_bytes string) {
     uint8_t bytes[VIEW_SIZE] = {0}, kept[VIEW_SIZE] = {0};
     int32_t length = (int32_t)string.length;
@@ -20,12 +15,6 @@ static inline view_pattern view_pattern_of(ff_bytes string) {
     memcpy(pattern.words, bytes, VIEW_SIZE);
     memcpy(pattern.kept, kept, VIEW_SIZE);
     return pattern;
-}
-
-static inline bool view_fits(const uint8_t *entry, const view_pattern *pattern) {
-    uint64_t words[2];
-    memcpy(words, entry, VIEW_SIZE);
-    return (((words[0] ^ pattern->words[0]) & pattern->kept[0]) | ((words[1] ^ pattern->words[1]) & pattern->kept[1])) == 0;
 }
 
 static inline int32_t view_length(const uint8_t *entry) {
@@ -62,11 +51,7 @@ static void string_view_equals(const ff_test *test, const ff_view *view, int64_t
             prefetch_values(entries, VIEW_SIZE);
         }
         if (many && one) {
-            uint64_t fitting = 0;
-            for (int row = 0; row < 64; row++) {
-                fitting |= (uint64_t)view_fits(entries + VIEW_SIZE * row, &pattern) << row;
-            }
-            left &= fitting;
+            left &= view_mask(entries, &pattern);
             if (string.length <= VIEW_INLINE) {
                 found = left;
                 left = 0;

@@ -300,13 +300,66 @@ static uint64_t prefiltered(const ff_test *test, const word_texts *word, uint64_
         return candidates;
     }
     uint64_t left = test->holding(&word->rows, &test->needle, candidates);
-    if (4 * __builtin_popcountll(left) > 3 * asked) {
+    int num_left = __builtin_popcountll(left);
+    if (needle->asked >= 1 << 12) {
+        needle->asked /= 2;
+        needle->left /= 2;
+    }
+    needle->asked += (uint32_t)asked;
+    needle->left += (uint32_t)num_left;
+    if (4 * num_left > 3 * asked) {
         needle->next_pause = needle->next_pause == 0 ? 1 : needle->next_pause < 1024 ? 2 * needle->next_pause : 1024;
         needle->pause = needle->next_pause;
     } else {
         needle->next_pause = 0;
     }
     return left;
+}
+
+/* Those of the candidates whose text may pass the test and all its `also`; the one that was lately true of the fewest is
+ * asked first. */
+static uint64_t all_prefiltered(const ff_test *tests, const word_texts *word, uint64_t candidates, ff_run *run) {
+    const ff_test *rarest = tests;
+    for (const ff_test *test = tests->also; test != NULL; test = test->also) {
+        const ff_needle_run *own = &run->needles[test->number], *best = &run->needles[rarest->number];
+        rarest = own->left * best->asked < best->left * own->asked ? test : rarest;
+    }
+    candidates = prefiltered(rarest, word, candidates, run);
+    for (const ff_test *test = tests; test != NULL; test = test->also) {
+        candidates = test == rarest ? candidates : prefiltered(test, word, candidates, run);
+    }
+    return candidates;
+}
+
+/* The key that is searched for to find the test's value, or no bytes: values are found in another way. */
+static ff_bytes searched_key(const ff_test *test, const ff_group *group) {
+    /* Of more paths all values of a row are found at once. */
+    enum { FEW_SLOTS = 4 };
+    bool searched = test->member != NULL && group->num_slots <= FEW_SLOTS;
+    return searched ? ff_json_paths_key(group->paths, test->slot) : (ff_bytes){NULL, 0};
+}
+
+/* Whether a search for the test's needle may spare texts: it is none that finds the value. */
+static bool may_spare(const ff_test *test, const ff_group *group) {
+    return test->holding != NULL && !ff_equal_bytes(searched_key(test, group), test->needle.bytes);
+}
+
+void ff_tests_conjoin(ff_test *tests, int32_t num_tests, ff_group *groups) {
+    for (int32_t number = 0; number < num_tests; number++) {
+        ff_test *test = &tests[number], *last = test;
+        if (test->group < 0) {
+            continue;
+        }
+        groups[test->group].checked_last = true;
+        for (int32_t later = number + 1; !test->searched_before && later < num_tests; later++) {
+            ff_test *other = &tests[later];
+            if (other->group == test->group && may_spare(other, &groups[test->group])) {
+                last->also = other;
+                other->searched_before = true;
+                last = other;
+            }
+        }
+    }
 }
 
 /* ff_json_member, for all rows in one go or, where they are few, for each alone. */
@@ -363,9 +416,6 @@ static uint64_t well_formed(int32_t number, const ff_batch *batch, const word_te
     return rows & ~own->malformed[at];
 }
 
-/* For more paths than that, all values of a row are found at once. */
-#define FEW_SLOTS 4
-
 /* A test is false of a text that is not well-formed, so a text is validated only when the test is true of it, or even
  * when the row is about to match (see checked_last). */
 void ff_kernel_json(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
@@ -375,16 +425,13 @@ void ff_kernel_json(const ff_test *test, const ff_batch *batch, int64_t first_ro
     const bool trusted = ff_json_paths_trusted(group->paths);
     text_place texts;
     find_texts(group, batch, &texts);
-    ff_bytes key_bytes = {NULL, 0};
+    const ff_bytes key_bytes = searched_key(test, group);
+    const bool by_key = texts.direct && key_bytes.length > 0;
     ff_json_needle key;
-    if (texts.direct && test->member != NULL && group->num_slots <= FEW_SLOTS) {
-        key_bytes = ff_json_paths_key(group->paths, test->slot);
-    }
-    const bool by_key = key_bytes.length > 0;
     if (by_key) {
         key = ff_json_needle_of(key_bytes);
     }
-    const bool prefilters = test->holding != NULL && !(by_key && ff_equal_bytes(key_bytes, test->needle.bytes));
+    const ff_test *prefilters = may_spare(test, group) && !test->searched_before ? test : test->also;
     for (int64_t at = 0; at < ff_num_words(num_rows); at++) {
         uint64_t candidates = source[at] & ~own->malformed[at], extracted = own->extracted[at], found = 0;
         uint64_t fresh = candidates & ~extracted;
@@ -395,8 +442,8 @@ void ff_kernel_json(const ff_test *test, const ff_batch *batch, int64_t first_ro
             continue;
         }
         find_word(&word, &texts, first_row + 64 * at, rows_here);
-        if (prefilters && word.together && fresh != 0) {
-            fresh = prefiltered(test, &word, fresh, run);
+        if (prefilters != NULL && !test->searched_before && word.together && fresh != 0) {
+            fresh = all_prefiltered(prefilters, &word, fresh, run);
         }
         if (by_key && word.together && fresh != 0) {
             ff_json_value members[64];

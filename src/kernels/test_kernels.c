@@ -20,6 +20,12 @@ static void dense_always(const ff_test *test, const ff_view *view, int64_t first
     memmove(destination, candidates, 8 * (size_t)ff_num_words(num_rows));
 }
 
+static void dense_never(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,
+                        const uint64_t *candidates, uint64_t *destination, ff_run *run) {
+    (void)test, (void)view, (void)first, (void)candidates, (void)run;
+    memset(destination, 0, 8 * (size_t)ff_num_words(num_rows));
+}
+
 /* The answer on the value of an encoded array at an index. */
 static bool decide(const ff_test *test, const ff_view *view, int64_t index, ff_run *run) {
     return ff_decode(&view, &index, &run->fault) == FF_AT_VALUE ? test->matches(test, view, index, run) : test->on_null;
@@ -52,21 +58,25 @@ static void kernel_located(const ff_test *test, const ff_batch *batch, int64_t f
     }
 }
 
-/* Splits the source rows into those whose value is there (the result) and those where it is null (run->nulls). */
+/* The source rows whose value is there; those where it is null are in run->nulls if the test passes them. */
 static const uint64_t *split_nulls(const ff_test *test, const ff_place *place, int64_t first_row, int64_t num_rows,
                                    const uint64_t *source, ff_run *run) {
     if (place->num_validities == 0 && !place->all_null && !test->on_null) {
         return source;
     }
-    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
-        uint64_t valid = place->all_null ? 0 : source[word];
-        int64_t num_bits = num_rows - 64 * word < 64 ? num_rows - 64 * word : 64;
-        for (int32_t at = 0; at < place->num_validities && valid != 0; at++) {
+    int64_t num_words = ff_num_words(num_rows);
+    uint64_t *valid = run->candidates;
+    if (place->all_null) {
+        memset(valid, 0, 8 * (size_t)num_words);
+    } else {
+        memcpy(valid, source, 8 * (size_t)num_words);
+        for (int32_t at = 0; at < place->num_validities; at++) {
             const ff_validity *validity = &place->validities[at];
-            valid &= ff_load_bits(validity->bits, validity->offset + first_row + 64 * word, num_bits);
+            ff_keep_bits(valid, validity->bits, validity->offset + first_row, num_rows, true);
         }
-        run->candidates[word] = valid;
-        run->nulls[word] = source[word] & ~valid;
+    }
+    for (int64_t word = 0; test->on_null && word < num_words; word++) {
+        run->nulls[word] = source[word] & ~valid[word];
     }
     return run->candidates;
 }
@@ -162,15 +172,27 @@ static const ff_verdicts *verdicts_of(const ff_test *test, const ff_view *dictio
     return verdicts->flags == NULL ? NULL : verdicts;
 }
 
+/* Whether the answer depends on nothing but whether a value is null. */
+static bool asks_presence(const ff_test *test) {
+    return test->opcode == FF_OP_EXISTS || test->opcode == FF_OP_IS_NULL;
+}
+
+static bool has_no_nulls(const ff_view *view) {
+    ff_type_id id = view->type->id;
+    return view->validity == NULL && id != FF_TYPE_DICTIONARY && id != FF_TYPE_RUN_END_ENCODED && id != FF_TYPE_NULL;
+}
+
 /* A dictionary: each entry is decided once. */
 static void kernel_dictionary(const ff_test *test, const ff_batch *batch, int64_t first_row, int64_t num_rows,
                               const uint64_t *source, uint64_t *destination, ff_run *run) {
     const ff_place *place = &batch->places[test->source_number];
     const ff_view *dictionary = ff_child(place->view, 0);
     const uint64_t *candidates = split_nulls(test, place, first_row, num_rows, source, run);
-    const ff_verdicts *verdicts = verdicts_of(test, dictionary, run);
     int64_t first = place->base + first_row;
-    if (verdicts != NULL) {
+    const ff_verdicts *verdicts;
+    if (asks_presence(test) && has_no_nulls(dictionary)) { /* whatever the entry is */
+        test->dense(test, dictionary, 0, num_rows, candidates, destination, run);
+    } else if ((verdicts = verdicts_of(test, dictionary, run)) != NULL) {
         ff_type_id id = place->view->type->index_id;
         const uint8_t *entries = (const uint8_t *)place->view->values + (place->view->offset + first) * width_of(id);
         if (!ff_target_in_use->map_entries[id](entries, num_rows, dictionary->length, verdicts, candidates,
@@ -370,7 +392,8 @@ static void choose(ff_test *test, ff_type *type) {
         }
         break;
     case FF_OP_JSON_CONTAINS: test->matches = ff_json_contains_typed; break;
-    default: break; /* IS_NULL */
+    case FF_OP_IS_NULL: test->dense = dense_never; break;
+    default: break;
     }
 }
 

@@ -73,11 +73,15 @@ bool ff_equals_bool(const ff_test *test, const ff_view *view, int64_t index, ff_
 void ff_equals_bool_dense(const ff_test *test, const ff_view *view, int64_t first, int64_t num_rows,
                           const uint64_t *candidates, uint64_t *destination, ff_run *run) {
     (void)run;
-    uint64_t on_true = test->constant.has_true ? ~UINT64_C(0) : 0, on_false = test->constant.has_false ? ~UINT64_C(0) : 0;
-    for (int64_t word = 0; word < ff_num_words(num_rows); word++) {
-        int64_t num_bits = num_rows - 64 * word < 64 ? num_rows - 64 * word : 64;
-        uint64_t bits = ff_load_bits(view->values, view->offset + first + 64 * word, num_bits);
-        destination[word] = candidates[word] & ((bits & on_true) | (~bits & on_false));
+    const ff_constant *constant = &test->constant;
+    size_t size = 8 * (size_t)ff_num_words(num_rows);
+    if (!constant->has_true && !constant->has_false) {
+        memset(destination, 0, size);
+        return;
+    }
+    memmove(destination, candidates, size);
+    if (!constant->has_true || !constant->has_false) {
+        ff_keep_bits(destination, view->values, view->offset + first, num_rows, constant->has_true);
     }
 }
 

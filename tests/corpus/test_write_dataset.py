@@ -176,7 +176,7 @@ def test_many_partitions_take_few_files_and_little_memory(tmp_path: pathlib.Path
     try:
         paths = fastfilter.write_dataset(
             tmp_path / "in.parquet", None, tmp_path / "out", partition_by=["user_id"], max_open_files=5,
-            memory_budget=6 << 20,
+            memory_budget=1 << 20,
         )  # fmt: skip
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)

@@ -145,6 +145,39 @@ def test_rows_that_are_asked_alone_or_together(share: float) -> None:
         agree(expression, list(texts), pa.string())
 
 
+@pytest.mark.parametrize("shares", [(0.02, 0.3, 0.9), (0.9, 0.3, 0.02), (0.5, 0.5, 0.5)], ids=str)
+def test_conditions_that_must_all_be_true_are_searched_for_in_any_order(shares: tuple[float, float, float]) -> None:
+    """What each must have is looked for first, whatever the conditions' order; in other spellings and places too."""
+    rng = random.Random(str(shares))
+    texts: list[bytes | None] = []
+    for row in range(1500):
+        members = [f'"n":{rng.randrange(3)}', '"f":"' + "z" * (row % 53) + '"']
+        for name, share in zip("abc", shares, strict=True):
+            present = rng.random() < share
+            word = rng.choice(
+                ['"word-%s"', '["word-%s"]', '"\\u0077ord-%s"', '"word-%s "'] if row % 3 else ['"word-%s"']
+            )
+            members.append(f'"{name if row % 11 else "d"}":{word % (name if present else "z")}')
+        rng.shuffle(members)
+        text = ("{" + ",".join(members) + "}").encode()
+        texts.append(None if row % 97 == 0 else damaged(text, rng) if row % 7 == 0 else text)
+    equal = [expr.TextEqualsAny(field(name), expr.Strings((f"word-{name}",))) for name in "abc"]
+    held = [expr.JsonContains(field(name), expr.Json(f'["word-{name}"]')) for name in "abc"]
+    number = expr.NumberRange(field("n"), expr.Intervals((Interval(1, True, 2, True),)))
+    for expression in (
+        expr.And((*equal,)),
+        expr.And((number, equal[2], held[1], equal[0])),
+        expr.And((held[1], held[0], number)),
+        expr.And(
+            (expr.Exists(field("n")), held[2], held[1], expr.Exists(field("f")), equal[0], expr.Exists(field("a")))
+        ),
+        expr.And((expr.Or((equal[0], number)), equal[1], held[2])),
+        expr.And((equal[1], expr.Not(held[0]), equal[2])),
+    ):
+        agree(expression, texts, pa.string())
+        agree(expression, texts[5:80], pa.large_string())
+
+
 def test_a_needle_made_to_be_compared_in_vain() -> None:
     """The search gives up, and the rows behind are looked at in another way."""
     key = "aaaaaaaaaaaaaaaab" * 3

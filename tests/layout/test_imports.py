@@ -80,7 +80,7 @@ ALLOWED = {
     "values": (),
     "errors": (),
     "bytecode": ("bytecode", "values", "errors"),
-    "compiler": ("compiler", "bytecode", "values", "errors"),
+    "compiler": ("compiler", "bytecode", "values", "errors", "_content"),
     "runtime": ("runtime", "bytecode", "values", "errors", "_native", "_records"),
     "explain": ("compiler", "runtime", "bytecode", "values", "errors"),
     "pushdown": ("pushdown", "compiler", "runtime", "bytecode", "values", "errors"),

@@ -6,6 +6,7 @@ import pytest
 from expression_cases import ISO, MOMENT, A, all_of, any_of, expressions, read
 from hypothesis import given
 
+import fastfilter
 from fastfilter.bytecode.program import Field, Role
 from fastfilter.compiler.describe import describe
 from fastfilter.compiler.expr import Exists, Expression, Not
@@ -52,6 +53,14 @@ def test_test_in_words(text: str, words: str) -> None:
 @given(expression=expressions())
 def test_one_line_for_each_part(expression: Expression) -> None:
     assert all(line.strip() for line in describe(expression).split("\n"))
+
+
+def test_a_key_of_the_metadata_with_the_name_of_a_built_in_field_is_pointed_out() -> None:
+    for filter in ({"importance": 0.9}, {"content": None}):
+        (key,) = filter
+        assert f"not the built-in field {key}" in fastfilter.compile(filter).explain()
+    for other in ({"channel": 0.9}, {"field": "importance", "operator": "eq", "value": 0.9}):
+        assert "built-in" not in fastfilter.compile(other).explain()
 
 
 def test_odd_names_stay_on_one_line() -> None:

@@ -133,11 +133,32 @@ def test_every_code_in_the_sources_is_in_the_table() -> None:
         ({"a": "x" * 2000}, ["2000", "1024"]),
         ({"or": [{}] * 21}, ["21", "20"]),
         ({"a": {"b": 1}}, ["an object", '"a"']),
+        ({"metadta": {"a": 1}}, ['"metadta"', 'did you mean "metadata"']),
+        ({"filter": {"a": 1}}, ['did you mean "filters"']),
+        ({"nto": condition("id", "eq", 1)}, ['did you mean "not"']),
+        ({"AND": [condition("id", "eq", 1)]}, ['"AND"', 'did you mean "and"']),
+        ({"all": [condition("id", "eq", 1)]}, ['did you mean "and"']),
+        ({"any": [condition("id", "eq", 1)]}, ['did you mean "or"']),
+        ({"field": "id", "op": "eq", "value": 1}, ['"op"', 'did you mean "operator"']),
+        (condition("importance", ">=", 1), ['">="', 'did you mean "gte"']),
+        ({"importance": {"gte": 1}}, ['{"field": "importance", "operator": "gte", "value": …}']),
+        ({"score": {">=": 1}}, ['{"field": "metadata.score", "operator": "gte", "value": …}']),
+        ({"tags": ["a", "b"]}, ['{"field": "metadata.tags", "operator": "in", "value": …}']),
+        ({"sourceType": {"$gte": 1}}, ['"metadata": {"KEY"', '"field": "metadata.sourceType", "operator": "gte"']),
+        ({"and": [{"source": {"$lt": 1}}]}, ["/and/0/source", '"field": "metadata.source", "operator": "lt"']),
+        ({"and": [{"metadata": {"a": 1}}]}, ["/and/0/metadata", '"$and"']),
+        ({"$AND": [{"metadata": {"a": 1}}]}, ['did you mean "$and"']),
+        ({"$and": [condition("id", "eq", 1)]}, ['"field"', "FishMem"]),
     ],
 )
 def test_message(filter: Any, parts: list[str]) -> None:
     text = str(fault(filter))
     assert [part for part in parts if part not in text] == []
+
+
+def test_no_condition_is_proposed_that_would_be_refused() -> None:
+    for key in ("a b", "é", "a..b"):
+        assert '"field"' not in str(fault({key: {"gte": 1}}))
 
 
 def test_messages_stay_short_and_printable() -> None:

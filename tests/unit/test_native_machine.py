@@ -157,8 +157,8 @@ def spoiled_dictionary(index: int) -> Any:
 
 
 BROKEN = {
-    "dictionary index": (spoiled_dictionary(2), Opcode.EXISTS, None),
-    "dictionary index is": (spoiled_dictionary(-1), Opcode.EXISTS, None),
+    "dictionary index": (spoiled_dictionary(2), Opcode.CONTAINS, Text("a")),
+    "dictionary index is": (spoiled_dictionary(-1), Opcode.CONTAINS, Text("a")),
     "offsets of a string": (spoiled(pa.string(), [0, 1], [3, 1], b"abc"), Opcode.CONTAINS, Text("b")),
     "offsets of a list": (
         spoiled(pa.list_(pa.int8()), [0, 1], [0, 9], children=[pa.array([1], pa.int8())]),

@@ -222,6 +222,83 @@ def test_a_view_outside_its_buffers_is_an_error(target: str) -> None:
             fastfilter.compile(filter)._evaluate(pa.record_batch({"metadata.a": broken}), "native")
 
 
+@pytest.mark.parametrize("type", [type for type in NUMBER_TYPES if pa.types.is_integer(type)], ids=str)
+def test_many_integers_near_together_and_numbers_far_from_them(target: str, type: pa.DataType) -> None:
+    least, greatest = ends_of(type)
+    for start in (least, max(least, -20), greatest - 60):
+        near = [start + step for step in (0, 1, 2, 7, 9, 20, 21, 40, 60)]
+        values = around(
+            [*near, least, greatest, min(greatest, start + 16_383), min(greatest, start + 16_384)], type, 500
+        )
+        for share in SHARES:
+            batch = asked_in(share, values)
+            check({"and": [ASKED, condition("in", near)]}, batch)
+            check({"and": [ASKED, condition("in", [*near, min(greatest, start + 16_383)])]}, batch)
+            check({"and": [ASKED, condition("in", [*near, min(greatest, start + 16_384)])]}, batch)
+            check(
+                {"and": [ASKED, {"or": [condition("in", near), condition("lt", near[3]), condition("gte", near[5])]}]},
+                batch,
+            )
+
+
+@pytest.mark.parametrize("type", [pa.int64(), pa.uint64(), pa.float64(), pa.timestamp("us")], ids=str)
+def test_many_values_far_apart_and_values_before_and_behind_them(target: str, type: pa.DataType) -> None:
+    marks = [10**15 + at * 36 * 10**8 for at in range(100)]
+    pool = [mark + step for mark in marks for step in (-1, 0, 1)] + [0, 1, 2**53, *marks]
+    random = np.random.default_rng(16)
+    drawn = pa.array([pool[at] for at in random.integers(0, len(pool), 1000)], pa.int64()).cast(type)
+    wanted: list[Any] = list(marks)
+    if pa.types.is_timestamp(type):
+        wanted = [f"{moment.isoformat()}Z" for moment in pa.array(marks, pa.int64()).cast(type).to_pylist()]
+    for share in SHARES:
+        flags = pa.array(random.random(1000) < share)
+        for values in (drawn, pa.array(drawn.to_pylist(), type, mask=random.random(1000) < 0.3)):
+            batch = pa.record_batch({"created_at": values, "metadata.a": values, "metadata.asked": flags})
+            field = "created_at" if pa.types.is_timestamp(type) else "metadata.a"
+            found = check({"and": [ASKED, condition("in", wanted, field)]}, batch)
+            assert share < 0.5 or sum(found) > 50
+            outer = [condition("lt", wanted[3], field), condition("gt", wanted[90], field)]
+            check({"and": [ASKED, {"or": [condition("in", wanted[5:80], field), *outer]}]}, batch)
+
+
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("share", SHARES)
+def test_few_strings_of_equal_and_of_other_lengths(target: str, type: pa.DataType, share: float) -> None:
+    random = np.random.default_rng(17)
+    pool = ["", "a", "b", "ab", "abcdefgh", "abcdefgX", "abcdefghi", "abcdefghX", "abcdefghijkl", "abcdefghijklm",
+            "abcdefghijkln", "\0", "é"]  # fmt: skip
+    for rows in (640, 150):
+        values = [None if random.random() < 0.2 else pool[at] for at in random.integers(0, len(pool), rows)]
+        batch = asked_in(share, pa.array(values, type))
+        for count in (2, 3, 4, 5, 8):
+            for start in range(0, len(pool), 3):
+                wanted = [pool[(start + 2 * at) % len(pool)] for at in range(count)]
+                check({"and": [ASKED, condition("in", wanted)]}, batch)
+                check({"and": [ASKED, condition("nin", wanted)]}, batch)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_booleans_and_what_is_there_at_every_offset(target: str, share: float) -> None:
+    random = np.random.default_rng(18)
+    flags = pa.array(random.random(400) < 0.5, mask=random.random(400) < 0.3)
+    for offset in (0, 1, 7, 8, 63, 64, 65):
+        for array in (flags.slice(offset), pa.array(flags.slice(offset).to_pylist()).fill_null(False)):
+            batch = asked_in(share, array)
+            for wanted in (condition("eq", True), condition("eq", False), condition("in", [True, False]),
+                           condition("ne", True), condition("exists", True), condition("exists", False)):  # fmt: skip
+                check({"and": [ASKED, wanted]}, batch)
+
+
+@pytest.mark.parametrize("entries", [["a", "b", None], ["a", "b", "c"], [None, None, None]], ids=str)
+def test_what_is_there_in_a_dictionary_with_null_entries_and_null_rows(target: str, entries: list[str | None]) -> None:
+    codes = pa.array([0, 1, 2, None, 1, 0, None] * 30, pa.int8())
+    for values in (pa.array(entries, pa.string()), pa.array(entries, pa.string()).dictionary_encode()):
+        batch = pa.record_batch({"metadata.a": pa.DictionaryArray.from_arrays(codes, values)})
+        found = check(condition("exists", True), batch)
+        assert [not there for there in found] == check(condition("exists", False), batch)
+        assert sum(found) == sum(30 for code in [0, 1, 2, 1, 0] if entries[code] is not None)
+
+
 @pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
 @pytest.mark.parametrize("share", SHARES)
 def test_order_of_strings_around_a_bound(target: str, type: pa.DataType, share: float) -> None:
@@ -251,5 +328,9 @@ def test_wide_decimals_around_bounds(target: str, share: float) -> None:
         for bound in (0, 7, -7, 2**53, -(2**53), float(2**63), float(2**64), -float(2**64), 1e27):
             for operator in ("eq", "ne", "lt", "lte", "gt", "gte"):
                 check({"and": [ASKED, condition(operator, bound)]}, batch)
+        for low, high in ((-7, 7), (-(2**53), float(2**64)), (float(2**64), float(2**65)), (7, 2**53),
+                          (-float(2**65), float(2**64 * 7)), (float(2**64 * 7), 0)):  # fmt: skip
+            check({"and": [ASKED, condition("gte", low), condition("lt", high)]}, batch)
+            check({"and": [ASKED, {"or": [condition("lt", low), condition("gt", high)]}]}, batch)
         check({"and": [ASKED, condition("in", [0, 7, float(2**64), -7])]}, batch)
         check({"and": [ASKED, condition("in", [0, 1, 2, 6, 7, 8, -7, float(2**64)])]}, batch)

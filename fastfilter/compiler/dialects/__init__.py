@@ -32,6 +32,7 @@ from fastfilter.compiler.dialects.fishmem import (
     FISHMEM_SEARCH,
     LOGICAL_KEYS,
     SCOPE_NAMES,
+    is_logical,
     is_search_body,
     scope_value,
 )
@@ -88,7 +89,7 @@ def parse(
                 raise fault("not_an_object", None, f"a filter of dialect {chosen.name} must be an object, not null")
             request = Request(TRUE, chosen.name, {}, {})
         else:
-            value = read_json(filter, None) if is_text(filter) else filter
+            value = filter if type(filter) is dict or not is_text(filter) else read_json(filter, None)
             plain = object_of(value, None, "a filter")
             chosen = _choose(plain) if dialect == "auto" else DIALECTS[dialect]
             request = chosen.parse(plain, _limits_of(chosen, limits))
@@ -135,8 +136,12 @@ def _choose(filter: dict[str, object]) -> Dialect:
     Raises:
         FilterError: none does.
     """
-    metadata_object = is_object(filter.get("metadata"))
-    dollar = next((key for key in filter if key.startswith("$")), None)
+    metadata_object = "metadata" in filter and is_object(filter["metadata"])
+    dollar = None
+    for key in filter:
+        if key.startswith("$"):
+            dollar = key
+            break
     if dollar is not None or metadata_object:
         theirs = next((key for key in (*LOGICAL_KEYS, "filters") if key in filter), None)
         if theirs is not None:
@@ -146,11 +151,9 @@ def _choose(filter: dict[str, object]) -> Dialect:
         raise _no_dialect("metadata", next(key for key in filter if key not in FILTER_KEYS))
     if is_search_body(filter):
         return FISHMEM_SEARCH
-    if (
-        ("query" in filter or "filters" in filter)
-        and any(key in filter for key in SCOPE_NAMES)
-        and not any(key in filter for key in LOGICAL_KEYS)
-    ):
+    if is_logical(filter):
+        return FISHMEM
+    if ("query" in filter or "filters" in filter) and any(key in filter for key in SCOPE_NAMES):
         raise fault(
             "ambiguous_dialect",
             None,
@@ -158,7 +161,7 @@ def _choose(filter: dict[str, object]) -> Dialect:
             'say dialect="fishmem-search" for the one, dialect="fishmem" for the other',
             ("fishmem-search", "fishmem"),
         )
-    if "operator" in filter and "value" in filter and not any(key in filter for key in LOGICAL_KEYS):
+    if "operator" in filter and "value" in filter:
         others = [key for key in filter if key not in ("operator", "value")]
         near = f'; did you mean "field" by {others[0]!r}?' if others else ""
         raise fault(

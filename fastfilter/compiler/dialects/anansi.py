@@ -49,6 +49,7 @@ __all__ = ["ANANSI", "FILTER_KEYS", "AnansiLimits"]
 
 FILTER_KEYS: Final = ("metadata", "$and", "$or")
 _OPERATORS: Final = ("$gt", "$gte", "$lt", "$lte", "$contains")
+_METADATA: Final = Role.METADATA
 _A_VALUE: Final = "a string, a finite number, true, false, null, or an object of operators"
 
 
@@ -115,7 +116,7 @@ class _Parser:
                 f"the filter has more than {self.limits.max_conditions} metadata keys, counted over all of it",
             )
         for key, item in metadata.items():
-            field = Field(Role.METADATA, (key,))
+            field = Field(_METADATA, (key,))
             if is_object(item):
                 _operators(field, item, (path, key), parts)
             else:

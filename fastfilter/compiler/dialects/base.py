@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from json.encoder import encode_basestring
+from math import isfinite
 from types import MappingProxyType, NoneType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -129,8 +130,7 @@ class Limits:
         return tuple(field.name for field in dataclasses.fields(cls))
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A filter as a front end has read it.
 
     Attributes:
@@ -213,12 +213,12 @@ def shown(value: object) -> str:
 
 def is_object(value: object) -> bool:
     """Whether a value is an object of JSON. (``isinstance`` would ask the value, which may lie.)"""
-    return issubclass(type(value), Mapping)
+    return type(value) is dict or (type(value) not in _SCALARS and issubclass(type(value), Mapping))
 
 
 def is_array(value: object) -> bool:
     """Whether a value is an array of JSON: a list or a tuple."""
-    return issubclass(type(value), list | tuple)
+    return type(value) is list or issubclass(type(value), (list, tuple))
 
 
 def is_text(value: object) -> bool:
@@ -310,7 +310,7 @@ def number_of(number: int | float, path: Path) -> int | float:
         FilterError: it is NaN, infinite, or too large for a double.
     """
     canonical = canonical_number(number)
-    if not math.isfinite(canonical):
+    if not isfinite(canonical):
         raise fault("number_not_finite", path, f"{shown(number)} is not a finite number within the range of a double")
     return canonical
 

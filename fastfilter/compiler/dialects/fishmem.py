@@ -3,7 +3,7 @@
 Logical expression: an object with one of the keys ``field``, ``and``, ``or``, ``not``. It is a condition, exactly
 ``{"field": …, "operator": …, "value": …}``, or exactly one of ``{"and": […]}``, ``{"or": […]}``, ``{"not": {…}}``.
 Legacy map: any other object; top-level metadata keys and the scalars they must equal. What the operators mean, and on
-which fields they are defined, is in docs/semantics.md; :data:`_OPERATORS` is that table.
+which fields they are defined, is in docs/semantics.md.
 
 Search body: ``{"query": …, "user_id": …, "agent_id": …, "run_id": …, "filters": {…}}`` with anything else beside. It is
 recognised by ``filters``: an object, or null or a JSON text beside ``query``. Scope keys must be non-empty strings:
@@ -20,7 +20,6 @@ from typing import Final
 from fastfilter.bytecode.constants import Intervals, Text
 from fastfilter.bytecode.program import Field, Role
 from fastfilter.compiler.dialects.base import (
-    OPERATOR_SIGNS,
     Dialect,
     Limits,
     Path,
@@ -41,6 +40,19 @@ from fastfilter.compiler.dialects.base import (
     shown,
     string_of,
 )
+from fastfilter.compiler.dialects.fishmem_faults import meant_instead, refused_field, refused_operator, wrong_keys
+from fastfilter.compiler.dialects.fishmem_fields import (
+    BUILT_IN,
+    BUILT_IN_NAMES,
+    LOGICAL_KEYS,
+    MEMORY_TYPE,
+    METADATA,
+    METADATA_PATH,
+    NUMERIC,
+    OPERATORS,
+    SCOPE_NAMES,
+    TIMESTAMP,
+)
 from fastfilter.compiler.expr import (
     FALSE,
     TRUE,
@@ -57,58 +69,25 @@ from fastfilter.compiler.expr import (
     StringRange,
     TimestampRange,
 )
-from fastfilter.errors import FilterError
 from fastfilter.values import Elements, ScalarSet, StringBound, parse_timestamp
 
 __all__ = [
-    "BUILT_IN_NAMES", "FISHMEM", "FISHMEM_SEARCH", "LOGICAL_KEYS", "SCOPE_NAMES", "FishmemLimits",
+    "BUILT_IN_NAMES", "FISHMEM", "FISHMEM_SEARCH", "LOGICAL_KEYS", "SCOPE_NAMES", "FishmemLimits", "is_logical",
     "is_search_body", "scope_value",
 ]  # fmt: skip
 
-LOGICAL_KEYS: Final = ("field", "and", "or", "not")
-SCOPE_NAMES: Final = ("user_id", "agent_id", "run_id")
-_CONDITION_KEYS: Final = ("field", "operator", "value")
 _MEMORY_TYPES: Final = ("fact", "preference", "decision", "identity", "event", "observation", "goal", "todo")
 _FORBIDDEN_SEGMENTS: Final = frozenset({"__proto__", "prototype", "constructor"})
-_METADATA_PATH: Final = re.compile(r"metadata(?:\.[A-Za-z0-9_-]+)+")
 _RANGES: Final = frozenset({"gt", "gte", "lt", "lte"})
 # What JavaScript's trim() takes off, which is not what str.strip() does.
 _WHITE_SPACE: Final = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 
-# The types of fields.
-_TEXT: Final = "text field"
-_MEMORY_TYPE: Final = "memory type"
-_NUMERIC: Final = "numeric field"
-_TIMESTAMP: Final = "timestamp field"
-_METADATA: Final = "metadata path"
-
-_SETS: Final = ("eq", "ne", "in", "nin")
-_ORDERS: Final = ("gt", "gte", "lt", "lte")
-_SEARCHES: Final = ("contains", "icontains")
-_OPERATORS: Final = {
-    _TEXT: (*_SETS, *_SEARCHES, "exists"),
-    _MEMORY_TYPE: (*_SETS, *_SEARCHES, "exists"),
-    _NUMERIC: (*_SETS, *_ORDERS, "exists"),
-    _TIMESTAMP: (*_SETS, *_ORDERS, "exists"),
-    _METADATA: (*_SETS, *_ORDERS, *_SEARCHES, "exists"),
-}
-"""For every type of field the operators that are defined on it; ``metadata`` has them all."""
-
-_BUILT_IN: Final = {
-    name: (Field(Role.COLUMN, (name,)), field_type)
-    for field_type, names in (
-        (_TEXT, ("id", "content", "subject", "attribute")),
-        (_MEMORY_TYPE, ("memory_type",)),
-        (_NUMERIC, ("importance", "access_count")),
-        (_TIMESTAMP, ("created_at", "updated_at", "event_date", "last_accessed_at")),
-    )
-    for name in names
-}
-
-BUILT_IN_NAMES: Final = (*_BUILT_IN, *SCOPE_NAMES)
-"""The top-level columns that a filter can be about: built-in fields and scopes."""
+# Python finds a member of an enumeration in its class ten times as slowly as a name of a module.
+_NEVER: Final = Elements.NEVER
+_ALSO: Final = Elements.ALSO
+_IN_METADATA: Final = Role.METADATA
 
 _AN_INSTANT: Final = "a full ISO 8601 timestamp such as 2026-07-01T00:00:00.000Z"
 _A_SCALAR: Final = "a string, a finite number, true, false or null"
@@ -149,10 +128,17 @@ class FishmemLimits(Limits):
     max_path_length: int = 265
 
 
+def is_logical(filter: dict[str, object]) -> bool:
+    """Whether an object is a logical expression, and no equality map: it has one of :data:`LOGICAL_KEYS`."""
+    return "and" in filter or "field" in filter or "or" in filter or "not" in filter
+
+
 def is_search_body(filter: dict[str, object]) -> bool:
     """Whether an object is the whole body of a search, and not a filter."""
-    filters = filter.get("filters")
-    return is_object(filters) or ("filters" in filter and "query" in filter and (filters is None or is_text(filters)))
+    if "filters" not in filter:
+        return False
+    filters = filter["filters"]
+    return is_object(filters) or ("query" in filter and (filters is None or is_text(filters)))
 
 
 def scope_value(value: object, path: Path, name: str) -> str:
@@ -209,7 +195,7 @@ def _parse_search_body(body: dict[str, object], limits: FishmemLimits) -> Reques
 
 
 def _parse_filter(filter: dict[str, object], path: Path, limits: FishmemLimits) -> Expression:
-    if any(key in filter for key in LOGICAL_KEYS):
+    if is_logical(filter):
         return _LogicalParser(limits).expression(filter, path, 1)
     return _legacy_map(filter, path, limits)
 
@@ -233,12 +219,12 @@ class _LogicalParser:
         if "field" in node or len(node) != 1:
             if len(node) == 3 and "field" in node and "operator" in node and "value" in node:
                 return self.condition(node, path)
-            raise _wrong_keys(node, path)
+            raise wrong_keys(node, path)
         if "not" in node:
             return Not(self.expression(node["not"], (path, "not"), depth + 1))
         key = "and" if "and" in node else "or"
         if key not in node:
-            raise _wrong_keys(node, path)
+            raise wrong_keys(node, path)
         path = (path, key)
         children = array_of(node[key], path, quoted(key))
         if not children:
@@ -259,35 +245,39 @@ class _LogicalParser:
             raise fault(
                 "too_many_conditions", path, f"the filter has more than {self.limits.max_conditions} conditions"
             )
-        name = string_of(node["field"], (path, "field"), "the name of a field, a string")
-        field, field_type = _BUILT_IN.get(name) or self.metadata_field(name, (path, "field"))
-        operator = string_of(node["operator"], (path, "operator"), "the name of an operator, a string")
-        if operator not in _OPERATORS[field_type]:
-            raise _refused_operator(operator, name, field_type, (path, "operator"))
-        value, path = node["value"], (path, "value")
+        name, operator, value = node["field"], node["operator"], node["value"]
+        if type(name) is not str:
+            name = string_of(name, (path, "field"), "the name of a field, a string")
+        field, field_type = BUILT_IN.get(name) or self.metadata_field(name, (path, "field"))
+        if type(operator) is not str:
+            operator = string_of(operator, (path, "operator"), "the name of an operator, a string")
+        if operator not in OPERATORS[field_type]:
+            raise refused_operator(operator, name, field_type, (path, "operator"))
+        path = (path, "value")
 
         if operator == "eq" or operator == "ne":
-            constant = _scalar_set((self.literal(value, path, field_type, name),), field_type)
-            equal = EqualsAny(field, constant, Elements.NEVER)
+            equal = EqualsAny(field, _scalar_set((self.literal(value, path, field_type, name),), field_type), _NEVER)
             return equal if operator == "eq" else And((Exists(field), Not(equal)))
         if operator in _RANGES:
             return self.ordered(field, field_type, operator, self.literal(value, path, field_type, name))
         if operator == "in" or operator == "nin":
             constant = _scalar_set(self.literals(value, path, field_type, name), field_type)
-            equal = EqualsAny(field, constant, Elements.ALSO)
+            equal = EqualsAny(field, constant, _ALSO)
             return equal if operator == "in" else And((Exists(field), Not(equal)))
         if operator == "exists":
             present = scalar_of(value, path, 'true or false, which "exists" takes')
             if type(present) is not bool:
                 raise fault("wrong_type", path, f'"exists" takes true or false, not {shown(value)}', ("true", "false"))
             return Exists(field) if present else Not(Exists(field))
-        text = self.literal(string_of(value, path, f"a string, which {quoted(operator)} takes"), path, field_type, name)
+        if type(value) is not str:
+            value = string_of(value, path, f"a string, which {quoted(operator)} takes")
+        text = self.literal(value, path, field_type, name)
         return (Contains if operator == "contains" else ContainsIgnoreCase)(field, Text(text))  # type: ignore[arg-type]
 
     def metadata_field(self, name: str, path: Path) -> tuple[Field, str]:
         """The field of a name that is not built in."""
-        if _METADATA_PATH.fullmatch(name) is None:
-            raise _refused_field(name, path)
+        if METADATA_PATH.fullmatch(name) is None:
+            raise refused_field(name, path)
         if len(name) > self.limits.max_path_length:
             raise over_limit(
                 "path_too_long", path, f"the metadata path has {len(name)} characters", self.limits.max_path_length
@@ -300,7 +290,7 @@ class _LogicalParser:
                 path,
                 f"metadata path {quoted(name)} has the segment {quoted(forbidden)}, which is refused",
             )
-        return Field(Role.METADATA, segments), _METADATA
+        return Field(_IN_METADATA, segments), METADATA
 
     def literal(self, value: object, path: Path, field_type: str, name: str) -> Scalar:
         """A value that the field may be compared with: numbers in canonical form, an instant as its nanoseconds."""
@@ -310,7 +300,7 @@ class _LogicalParser:
                 raise over_limit(
                     "string_too_long", path, f"the string has {len(scalar)} characters", self.limits.max_string_length
                 )
-            if field_type is _TIMESTAMP:
+            if field_type is TIMESTAMP:
                 instant = parse_timestamp(scalar)
                 if instant is None:
                     message = f"{quoted(scalar)} is not {_AN_INSTANT}, which {name} takes"
@@ -318,11 +308,11 @@ class _LogicalParser:
                 return instant
         elif type(scalar) is int or type(scalar) is float:
             scalar = number_of(scalar, path)
-        if field_type is _NUMERIC and (type(scalar) is not int and type(scalar) is not float):
+        if field_type is NUMERIC and (type(scalar) is not int and type(scalar) is not float):
             raise fault("wrong_type", path, f"{name} takes only numbers, not {shown(scalar)}")
-        if field_type is _TIMESTAMP:
+        if field_type is TIMESTAMP:
             raise fault("wrong_type", path, f"{shown(scalar)} is not {_AN_INSTANT}, which {name} takes")
-        if field_type is _MEMORY_TYPE and scalar not in _MEMORY_TYPES:
+        if field_type is MEMORY_TYPE and scalar not in _MEMORY_TYPES:
             given = scalar if type(scalar) is str else None
             raise fault("value_not_allowed", path, f"{shown(scalar)} is no memory_type", _MEMORY_TYPES, given)
         return scalar
@@ -340,32 +330,32 @@ class _LogicalParser:
         """What ``gt``, ``gte``, ``lt`` and ``lte`` mean."""
         if type(scalar) is int or type(scalar) is float:
             intervals = Intervals((interval_of(operator, scalar),))
-            return TimestampRange(field, intervals) if field_type is _TIMESTAMP else NumberRange(field, intervals)
+            return TimestampRange(field, intervals) if field_type is TIMESTAMP else NumberRange(field, intervals)
         if type(scalar) is str:
             return StringRange(field, StringBound(operator, scalar))
         # Nothing is ordered with a bool or null: false. The leaf says which field is compared with what, which the
         # program keeps for the binder (FieldUse).
-        return And((EqualsAny(field, _scalar_set((scalar,), field_type), Elements.NEVER), FALSE))
+        return And((EqualsAny(field, _scalar_set((scalar,), field_type), _NEVER), FALSE))
 
 
 def _scalar_set(scalars: Sequence[Scalar], field_type: str) -> ScalarSet:
-    null = false = true = False
+    if len(scalars) == 1 and type(scalars[0]) is str:
+        return ScalarSet(False, False, False, (), (scalars[0],), ())
     numbers: set[int | float] = set()
     strings: set[str] = set()
+    others: set[bool | None] = set()
     for scalar in scalars:
         if type(scalar) is str:
             strings.add(scalar)
-        elif scalar is None:
-            null = True
-        elif scalar is True:
-            true = True
-        elif scalar is False:
-            false = True
+        elif type(scalar) is int or type(scalar) is float:
+            numbers.add(scalar)
         else:
-            numbers.add(scalar)  # type: ignore[arg-type]
-    if field_type is _TIMESTAMP:
+            others.add(scalar)  # type: ignore[arg-type]
+    if field_type is TIMESTAMP:
         return ScalarSet(instants=tuple(sorted(numbers)))  # type: ignore[arg-type]
-    return ScalarSet(null, false, true, tuple(sorted(numbers)), tuple(sorted(strings)))
+    return ScalarSet(
+        None in others, False in others, True in others, tuple(sorted(numbers)), tuple(sorted(strings)), ()
+    )
 
 
 def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) -> Expression:
@@ -384,10 +374,10 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
                 "wrong_type",
                 here,
                 f"an equality map takes {_A_SCALAR} for key {quoted(key)}, not {shown(value)}"
-                + _meant_instead(key, value),
+                + meant_instead(key, value),
             )
         scalar = scalar_of(value, here, _A_SCALAR)
-        field = Field(Role.METADATA, (name,))
+        field = Field(_IN_METADATA, (name,))
         if scalar is None:
             parsed.append(IsNull(field))
             continue
@@ -398,92 +388,10 @@ def _legacy_map(filter: dict[str, object], path: Path, limits: FishmemLimits) ->
                 )
         elif type(scalar) is int or type(scalar) is float:
             scalar = number_of(scalar, here)
-        parsed.append(EqualsAny(field, _scalar_set((scalar,), _METADATA), Elements.NEVER))
+        parsed.append(EqualsAny(field, _scalar_set((scalar,), METADATA), _NEVER))
     if len(parsed) == 1:
         return parsed[0]
     return And(tuple(parsed)) if parsed else TRUE
-
-
-def _meant_instead(key: str, value: object) -> str:
-    """What was probably meant by an object or array in an equality map, for the end of the message."""
-    if key in ("metadata", "$and", "$or"):
-        return '; an Anansi filter is given alone, with dialect="anansi"'
-    if key.lower() in LOGICAL_KEYS:
-        return f"; did you mean {quoted(key.lower())}?"
-    if type(value) is dict and any(type(operator) is str and operator.startswith("$") for operator in value):
-        return '; conditions of an Anansi filter stand in "metadata", as {"metadata": {"KEY": {"$gte": 1}}}'
-    return ""
-
-
-def _wrong_keys(node: dict[str, object], path: Path) -> FilterError:
-    """Why an object with these keys is no logical expression."""
-    present = [key for key in LOGICAL_KEYS if key in node]
-    if len(present) > 1:
-        both = " and ".join(quoted(key) for key in present)
-        return fault("mixed_shapes", path, f"{both} stand in one object, where only one may: nest them instead")
-    if not present:
-        if "operator" in node or "value" in node:
-            return fault("missing_key", path, 'the condition has no key "field"', _CONDITION_KEYS)
-        if not node:
-            return fault("missing_key", path, "the expression is empty", LOGICAL_KEYS)
-        key = next(iter(node))
-        return fault(
-            "unknown_key", (path, key), f"unknown key {quoted(key)} in a logical expression", LOGICAL_KEYS, key
-        )
-    if present[0] != "field":
-        key = next(key for key in node if key != present[0])
-        if key in _CONDITION_KEYS:
-            return fault(
-                "mixed_shapes", (path, key), f"{quoted(key)} of a condition stands beside {quoted(present[0])}"
-            )
-        return fault(
-            "mixed_shapes",
-            (path, key),
-            f"{quoted(key)} stands beside {quoted(present[0])}, which must stand alone; in a logical expression "
-            'a metadata key is the field "metadata.KEY" of a condition',
-        )
-    unknown = [key for key in node if key not in _CONDITION_KEYS]
-    if unknown:
-        key = unknown[0]
-        return fault("unknown_key", (path, key), f"unknown key {quoted(key)} in a condition", _CONDITION_KEYS, key)
-    missing = next(key for key in _CONDITION_KEYS if key not in node)
-    return fault("missing_key", path, f"the condition has no key {quoted(missing)}", _CONDITION_KEYS)
-
-
-def _refused_field(name: str, path: Path) -> FilterError:
-    allowed = (*_BUILT_IN, "metadata.KEY")
-    if name in SCOPE_NAMES:
-        return fault(
-            "scope_field",
-            path,
-            f"{name} is scope and no field to filter on; give it with scope= or at the top of a search body",
-            allowed,
-        )
-    if name == "metadata" or name.startswith("metadata."):
-        return fault(
-            "invalid_path",
-            path,
-            f'{quoted(name)} is no metadata path: after "metadata." come segments of A-Z a-z 0-9 _ - joined by dots',
-        )
-    message = f"unknown field {quoted(name)}"
-    if name.lower().startswith("metadata."):
-        message += f"; did you mean {quoted('metadata' + name[8:])}?"
-    elif _METADATA_PATH.fullmatch("metadata." + name):
-        message += f"; a key of the metadata is spelled {quoted('metadata.' + name)}"
-    return fault("unknown_field", path, message, allowed, name)
-
-
-def _refused_operator(operator: str, name: str, field_type: str, path: Path) -> FilterError:
-    allowed = _OPERATORS[field_type]
-    if operator in _OPERATORS[_METADATA]:
-        return fault(
-            "operator_not_allowed",
-            path,
-            f"operator {quoted(operator)} is not defined on {name}, a {field_type}",
-            allowed,
-        )
-    meant = OPERATOR_SIGNS.get(operator, operator)
-    return fault("unknown_operator", path, f"unknown operator {quoted(operator)} on {name}", allowed, meant)
 
 
 FISHMEM: Final = Dialect("fishmem", FishmemLimits, _parse)

@@ -21,29 +21,24 @@ from fastfilter.values import Elements, ScalarSet
 
 __all__ = ["RULE"]
 
-_NOTHING = ScalarSet()
-_ONLY_NULL = ScalarSet(null=True)
+_NEVER = Elements.NEVER
 
 
 def _fold_siblings(node: And | Or) -> Expression:
     """And: TRUE and repeats go; FALSE, or a condition beside its own negation, makes it FALSE. Or: the other way."""
     neutral, deciding = (TRUE, FALSE) if type(node) is And else (FALSE, TRUE)
+    if not node.children:
+        return neutral
     kept = {id(child): child for child in node.children}
     kept.pop(id(neutral), None)
     if id(deciding) in kept:
         return deciding
-    for child in kept.values():
+    for child in node.children:
         if type(child) is Not and id(child.child) in kept:
             return deciding
     if len(kept) == len(node.children):
         return node
     return type(node)(tuple(kept.values())) if kept else neutral
-
-
-def _fold_empty(node: And | Or) -> Expression:
-    if not node.children:
-        return TRUE if type(node) is And else FALSE
-    return _fold_siblings(node)
 
 
 def _fold_negation(node: Not) -> Expression:
@@ -55,15 +50,12 @@ def _fold_negation(node: Not) -> Expression:
 
 def _fold_equality(node: EqualsAny) -> Expression:
     """A null in the set equals nothing but elements of an ARRAY."""
-    constant = node.constant
-    if constant == _NOTHING:
+    null, false, true, numbers, strings, instants = constant = node.constant
+    if null and node.elements is _NEVER:
+        constant = ScalarSet(False, false, true, numbers, strings, instants)
+    if not any(constant):
         return FALSE
-    if constant.null and node.elements is Elements.NEVER:
-        if constant == _ONLY_NULL:
-            return FALSE
-        kept = ScalarSet(False, constant.false, constant.true, constant.numbers, constant.strings, constant.instants)
-        return EqualsAny(node.field, kept, node.elements)
-    return node
+    return node if constant is node.constant else EqualsAny(node.field, constant, node.elements)
 
 
 def _fold_set(node: NumberRange | TextEqualsAny | TextNumberRange | TimestampRange) -> Expression:
@@ -73,8 +65,8 @@ def _fold_set(node: NumberRange | TextEqualsAny | TextNumberRange | TimestampRan
 RULE = Rule(
     "constant folding",
     {
-        And: _fold_empty,
-        Or: _fold_empty,
+        And: _fold_siblings,
+        Or: _fold_siblings,
         Not: _fold_negation,
         EqualsAny: _fold_equality,
         NumberRange: _fold_set,

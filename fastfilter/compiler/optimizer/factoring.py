@@ -21,7 +21,7 @@ def factor(node: And | Or) -> Expression:
             break
     else:
         return node
-    factors = [child.children if isinstance(child, inner) else (child,) for child in node.children]
+    factors = [child.children if type(child) is inner else (child,) for child in node.children]
     uses: dict[int, list[int]] = {}  # which children have a condition, in the order in which conditions come up
     for position, parts in enumerate(factors):
         for part in parts:
@@ -54,4 +54,4 @@ def _num_uses(use: tuple[int, list[int]]) -> int:
     return len(use[1])
 
 
-RULE = Rule("factoring", {And: factor, Or: factor})
+RULE = Rule("factoring", {And: factor, Or: factor}, relates=True)

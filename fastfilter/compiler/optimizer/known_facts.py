@@ -31,18 +31,18 @@ __all__ = ["RULE", "use_known_facts"]
 
 def use_known_facts(expression: Expression) -> Expression:
     """Replaces every condition that the conditions around it decide."""
-    if not isinstance(expression, (And, Or, Not)):
-        return expression
     return _Facts().simplify(expression) if _has_related_tests(expression) else expression
 
 
 def _has_related_tests(expression: Expression) -> bool:
     """Whether some test stands in the expression twice, or beside a test of whether its field is there."""
-    tests = list(leaves(expression))
+    tests = leaves(expression)
+    if len({test.field for test in tests}) == len(tests):
+        return False
     if len(set(map(id, tests))) < len(tests):
         return True
-    asked = {test.field for test in tests if isinstance(test, (Exists, IsNull))}
-    return bool(asked) and sum(test.field in asked for test in tests) > len(asked)
+    asked = {test.field for test in tests if type(test) is Exists or type(test) is IsNull}
+    return bool(asked) and sum([test.field in asked for test in tests]) > len(asked)
 
 
 class _Facts:
@@ -148,4 +148,4 @@ def _rank(child: Expression, truth: bool) -> int:
     return 3
 
 
-RULE = Rule("known facts", tree=use_known_facts)
+RULE = Rule("known facts", tree=use_known_facts, relates=True)

@@ -81,4 +81,4 @@ def _merge(node: And | Or) -> Expression:
     return merge_siblings(node, _MERGES)
 
 
-RULE = Rule("merge equalities", {And: _merge, Or: _merge})
+RULE = Rule("merge equalities", {And: _merge, Or: _merge}, relates=True)

@@ -7,7 +7,7 @@ string ranges are left alone: on a TIMESTAMP column their bounds count as instan
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import TypeVar
 
 from fastfilter.bytecode.constants import Intervals
@@ -15,6 +15,7 @@ from fastfilter.compiler.expr import And, Expression, NumberRange, Or, TextNumbe
 from fastfilter.compiler.optimizer.intervals import as_doubles, intersection, is_empty, union
 from fastfilter.compiler.optimizer.rule import Rule
 from fastfilter.compiler.optimizer.siblings import Merge, merge_siblings
+from fastfilter.values import Interval
 
 __all__ = ["RULE"]
 
@@ -26,7 +27,15 @@ def _unite(constants: list[Intervals]) -> Intervals:
 
 
 def _intersect(constants: list[Intervals]) -> Intervals:
-    return Intervals(reduce(intersection, (constant.values for constant in constants)))
+    return Intervals(_intersection([constant.values for constant in constants]))
+
+
+def _intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
+    """Of pairs first, then of pairs of pairs, so that no large set meets each of many small ones."""
+    while len(sets) > 1:
+        pairs = [intersection(left, right) for left, right in zip(sets[::2], sets[1::2], strict=False)]
+        sets = pairs + sets[len(sets) & ~1 :]
+    return sets[0]
 
 
 def _merge_of(kind: Callable[..., Expression]) -> Merge:
@@ -58,4 +67,5 @@ _merge = partial(merge_siblings, merges=_MERGES)
 RULE = Rule(
     "merge ranges",
     {And: _merge, Or: _merge, NumberRange: _tidy, TimestampRange: _tidy, TextNumberRange: _tidy_doubles},
+    relates=True,
 )

@@ -46,10 +46,10 @@ def merge_siblings(node: And | Or, merges: dict[type, Merge]) -> Expression:
             found.append((position, False, child))
     if len(found) < 2:
         return node
-    groups: dict[tuple[bool, type, Field, Elements], list[int]] = {}
+    groups: dict[tuple[bool, type, Field, Elements | None], list[int]] = {}
     for position, negated, leaf in found:
         if is_or is not negated or merges[type(leaf)].can_intersect(leaf):
-            key = negated, type(leaf), leaf.field, getattr(leaf, "elements", Elements.NEVER)
+            key = negated, type(leaf), leaf.field, getattr(leaf, "elements", None)
             groups.setdefault(key, []).append(position)
     if len(groups) == sum(map(len, groups.values())):
         return node

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -23,7 +24,6 @@ class Machine:
     """A bound program that runs on batches of one schema. Immutable; threads may share it.
 
     Attributes:
-        kernels: one line for each test instruction: its place, opcode, field, and what it compares.
         range_rows: how many rows are worth another thread: some 0.1 ms of work.
         attach: the program with a batch; a DataError where a column is broken or of another type than the one bound.
         evaluate: the bits of a batch's rows, all evaluated on the calling thread.
@@ -34,14 +34,14 @@ class Machine:
 
     def __init__(self, binding: Binding) -> None:
         layout = _Layout(binding)
-        self.kernels: list[str] = layout.kernels
+        self._binding = binding
         program = BoundProgram(
             binding.program.words,
             binding.program.num_registers,
             binding.schema,
             tuple(layout.columns),
             tuple(layout.sources),
-            tuple((column, steps, tuple(paths)) for (column, steps), paths in layout.groups.items()),
+            tuple((column, steps, tuple(paths)) for (column, steps), (_, paths) in layout.groups.items()),
             tuple(layout.tests),
             binding.strict_json,
             binding.trusted_json,
@@ -49,6 +49,21 @@ class Machine:
         self.range_rows = _range_rows(binding)
         self.attach: Callable[[pa.RecordBatch], AttachedBatch] = program.attach
         self.evaluate: Callable[[pa.RecordBatch, int], bytearray] = program.evaluate
+
+    @cached_property
+    def kernels(self) -> list[str]:
+        """One line for each test instruction: its place, opcode, field, and what it compares."""
+        binding = self._binding
+        program = binding.program
+        lines = []
+        for number, instruction in enumerate(program.instructions):
+            spec = OPCODES[instruction.opcode]
+            if spec.field:
+                constant = program.constants[instruction.argument] if spec.argument is Argument.CONSTANT else None
+                name = program.fields[instruction.field].field.name
+                words = _in_words(instruction, binding.sources[instruction.field], constant)
+                lines.append(f"{number} {instruction.opcode.name} {name}: {words}")
+        return lines
 
 
 def _range_rows(binding: Binding) -> int:
@@ -72,21 +87,19 @@ class _Layout:
         sources: place of the column (-1: MISSING) and steps of each field that a test reads from Arrow values.
         groups: the JSON texts, by place of the column and steps, with the paths that are read from each in order.
         tests: for each test instruction its source, its group and slot (-1 where not), and its constant.
-        kernels: a line in words for each of them.
     """
 
     def __init__(self, binding: Binding) -> None:
-        self.columns: list[int] = []
-        self.sources: list[tuple[int, _Steps]] = []
-        self.groups: dict[tuple[int, _Steps], list[tuple[bytes, ...]]] = {}
+        self.columns: dict[int, int] = {}
+        self.sources: dict[tuple[int, _Steps], int] = {}
+        self.groups: dict[tuple[int, _Steps], tuple[int, dict[tuple[bytes, ...], int]]] = {}
         self.tests: list[tuple[int, int, int, Lowered]] = []
-        self.kernels: list[str] = []
         program = binding.program
         if binding.strict_json:
             for source in binding.sources:  # every text is checked, even where no test looks
                 if source.json:
                     self._json_place(source)
-        for number, instruction in enumerate(program.instructions):
+        for instruction in program.instructions:
             spec = OPCODES[instruction.opcode]
             if not spec.field:
                 continue
@@ -97,31 +110,20 @@ class _Layout:
                 lowered = replace(lowered, needle=needle(instruction.opcode, constant, _path(source)))
             place = (-1, *self._json_place(source)) if source.json else (self._arrow_place(source), -1, -1)
             self.tests.append((*place, lowered))
-            name = program.fields[instruction.field].field.name
-            self.kernels.append(
-                f"{number} {instruction.opcode.name} {name}: {_in_words(instruction, source, constant)}"
-            )
 
     def _column(self, index: int) -> int:
-        if index not in self.columns:
-            self.columns.append(index)
-        return self.columns.index(index)
+        return self.columns.setdefault(index, len(self.columns))
 
     def _arrow_place(self, source: Source) -> int:
         own = (-1 if source.column is None else self._column(source.column), _steps(source))
-        if own not in self.sources:
-            self.sources.append(own)
-        return self.sources.index(own)
+        return self.sources.setdefault(own, len(self.sources))
 
     def _json_place(self, source: Source) -> tuple[int, int]:
         """The number of the group, and of the path in it."""
         assert source.column is not None
-        group = (self._column(source.column), _steps(source))
-        paths = self.groups.setdefault(group, [])
-        path = tuple(map(_utf8, _path(source)))
-        if path not in paths:
-            paths.append(path)
-        return list(self.groups).index(group), paths.index(path)
+        key = (self._column(source.column), _steps(source))
+        number, paths = self.groups.setdefault(key, (len(self.groups), {}))
+        return number, paths.setdefault(tuple(map(_utf8, _path(source))), len(paths))
 
 
 def _steps(source: Source) -> _Steps:

@@ -28,25 +28,19 @@ FF_DEFINE_IN(doubles, double)
 
 #undef FF_DEFINE_IN
 
-/* Positions of numbers in an ff_interval_table: doubles that ascend with them. */
-static inline double ff_int64s_position(int64_t value) {
-    return (double)value;
+/* The bucket of a number in an ff_interval_table, without a branch. */
+static inline int32_t ff_uint64s_bucket(const ff_interval_table *table, uint64_t value) {
+    uint64_t bucket = (value - table->first) >> table->shift;
+    return (int32_t)(bucket < FF_OUTER_BUCKET ? bucket : FF_OUTER_BUCKET);
 }
 
-static inline double ff_uint64s_position(uint64_t value) {
-    return (double)(int64_t)(value ^ UINT64_C(1) << 63); /* signed conversions are single instructions */
+static inline int32_t ff_int64s_bucket(const ff_interval_table *table, int64_t value) {
+    return ff_uint64s_bucket(table, (uint64_t)value);
 }
 
-static inline double ff_doubles_position(double value) {
-    return value;
-}
-
-/* NaN is in the first bucket. */
-static inline int32_t ff_bucket(const ff_interval_table *table, double position) {
-    double bucket = (position - table->base) * table->scale;
-    bucket = bucket > 0 ? bucket : 0;
-    bucket = bucket < FF_NUM_BUCKETS - 1 ? bucket : FF_NUM_BUCKETS - 1;
-    return (int32_t)bucket;
+static inline int32_t ff_doubles_bucket(const ff_interval_table *table, double value) {
+    double bucket = (value - table->base) * table->scale;
+    return (int32_t)((bucket >= 0) & (bucket < FF_OUTER_BUCKET) ? bucket : FF_OUTER_BUCKET);
 }
 
 #endif

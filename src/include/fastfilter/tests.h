@@ -30,9 +30,12 @@ typedef struct {
     int64_t lower_seconds, lower_nanoseconds, upper_seconds, upper_nanoseconds;
 } ff_instant_interval;
 
-/* Many intervals of numbers. A number's position is a double, and its bucket of positions mostly decides whether an interval
- * holds it. Positions and buckets ascend with the numbers, whatever is rounded on the way. */
-#define FF_NUM_BUCKETS 1024
+/* Many intervals of numbers. Of integers that lie near together each has a flag of its own. Else numbers from the first
+ * interval's upper end to the last one's lower end fall into buckets, which ascend with them whatever is rounded, and the
+ * bucket mostly decides; the two intervals beyond, which may reach far, are compared. */
+#define FF_MOST_FLAGS 16384
+#define FF_NUM_BUCKETS 4096
+#define FF_OUTER_BUCKET (FF_NUM_BUCKETS - 1) /* of the numbers before and behind; its verdict is FF_BUCKET_OUTSIDE */
 enum {
     FF_BUCKET_OUTSIDE, /* meets no interval */
     FF_BUCKET_INSIDE,  /* lies in one */
@@ -40,7 +43,10 @@ enum {
     FF_BUCKET_CROWDED, /* meets several */
 };
 typedef struct {
-    double base, scale;
+    uint8_t *flags; /* 1 for each integer from `first` on that is in an interval, and a 0; NULL: there are none */
+    uint64_t first, num_flags;
+    int shift;           /* of integers: the bucket is (number - first) >> shift */
+    double base, scale;  /* of doubles: (number - base) * scale */
     uint16_t *entries; /* numbers of intervals by bucket; NULL: there is no table */
     uint8_t *verdicts; /* FF_BUCKET_… by bucket; behind the entries */
 } ff_interval_table;
@@ -164,6 +170,9 @@ struct ff_test {
     ff_json_holding *holding; /* may be NULL, and is if the constant has no needle */
     ff_json_member *member;   /* may be NULL */
     ff_json_needle needle;    /* of the constant's needle, if it has one */
+    const ff_test *also;      /* a later test of the same texts whose needle is searched for before this one is asked: a row
+                                 matches just if both are true. It has its own `also`. */
+    bool searched_before;     /* it is an earlier test's `also` */
 };
 
 /* Prepares what is looked for in a constant: its set of strings, its anchors. False if there is no memory. */
@@ -202,6 +211,7 @@ void ff_place_find(ff_place *place, const ff_source *source, const ff_view *colu
  * same whenever it is repeated. */
 typedef struct {
     int32_t pause, next_pause;
+    uint32_t asked, left; /* texts lately: those searched, and those that were not spared */
 } ff_needle_run;
 
 /* Builds the table of a constant whose numbers are compared in one form. False if there is no memory. */
@@ -244,6 +254,9 @@ bool ff_run_start(ff_run *run, const ff_group *groups, int32_t num_groups, int32
 void ff_run_free(ff_run *run, int32_t num_groups, int32_t num_tests);
 /* Forgets the JSON values of the morsel before. */
 void ff_run_next_morsel(ff_run *run, int32_t num_groups);
+
+/* Prepares the tests of a program of which a row matches just if all are true. */
+void ff_tests_conjoin(ff_test *tests, int32_t num_tests, ff_group *groups);
 
 /* Extracts all groups for all rows of a morsel; a fault FF_BAD_JSON with the first row whose text cannot be read. */
 void ff_groups_check(int32_t num_groups, const ff_batch *batch, int64_t first_row, int64_t num_rows, ff_run *run);
@@ -312,6 +325,8 @@ static inline int64_t ff_num_words(int64_t num_rows) {
 
 /* `num_bits` (1 to 64) bits from `offset` on; reads no byte that holds none of them. */
 uint64_t ff_load_bits(const uint8_t *bits, int64_t offset, int64_t num_bits);
+/* Keeps of the rows those whose bit, from bit `offset` on, is set, or those whose bit is not. */
+void ff_keep_bits(uint64_t *rows, const uint8_t *bits, int64_t offset, int64_t num_rows, bool set);
 /* Sets in `destination`, from bit `offset` on, the bits that are set in `source`; touches no other bit. */
 void ff_store_bits(uint8_t *destination, int64_t offset, const uint64_t *source, int64_t num_bits);
 int64_t ff_count_bits(const uint8_t *bits, int64_t num_bytes);

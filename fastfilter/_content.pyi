@@ -1,0 +1,3 @@
+"""Types of the native extension; its documentation is in src/_content.pyx."""
+
+def plain_key(value: object) -> bytes | None: ...
