@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastfilter.bytecode.program import Program
+    from fastfilter.corpus.dataset import write_dataset
     from fastfilter.corpus.record_batches import scan
     from fastfilter.corpus.report import ScanReport
     from fastfilter.errors import BindError, DataError, FilterError, ProgramError
@@ -41,6 +42,7 @@ __all__ = [
     "backend",
     "compile",
     "scan",
+    "write_dataset",
 ]
 
 __version__ = "0.1.0"
@@ -56,4 +58,5 @@ _HOMES = {
     "backend": "fastfilter.runtime.vm",
     "compile": "fastfilter.filter",
     "scan": "fastfilter.corpus.record_batches",
+    "write_dataset": "fastfilter.corpus.dataset",
 }

@@ -1,12 +1,12 @@
 """The command line: ``fastfilter run``, ``count``, ``explain``, ``validate`` and ``info``.
 
 Exit codes: 0 something matched (or all is well), 1 nothing matched, 2 a bad filter, bad usage or an output that cannot
-be written, 3 bad input, 130 interrupted. Standard output carries data only; all else goes to standard error.
+be written, 3 bad input, 4 done but for files that were skipped, 130 interrupted. Standard output carries data only; all
+else goes to standard error.
 """
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import functools
 import io
@@ -17,28 +17,37 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, NoReturn, ParamSpec, cast
+from typing import Annotated, Any, NoReturn, ParamSpec
 
 import pyarrow as pa
 import typer
 
 import fastfilter
+from fastfilter.cli_arguments import compile_filter, folder_options, names_in, pairs
 from fastfilter.cli_options import (
+    CheckpointOption,
     ColumnsOption,
+    CompressionOption,
     DialectOption,
     ExplainIoOption,
     FieldOption,
+    FileSizeOption,
     FilterArgument,
     InputFormatOption,
     LimitOption,
+    MaxRowsPerFileOption,
+    MaxRowsPerGroupOption,
     MemoryOption,
     MetadataOption,
     MissingFields,
     MissingFieldsOption,
     OptionalSources,
+    OutputFormatOption,
     OutputOption,
+    PartitionByOption,
     PruneOption,
     QuietOption,
+    ResumeOption,
     RowNumberOption,
     ScopeOption,
     SkipBadFilesOption,
@@ -49,11 +58,12 @@ from fastfilter.cli_options import (
     TrustJsonOption,
 )
 from fastfilter.compiler.dialects import DIALECTS
+from fastfilter.corpus.folder import FolderOutput
 from fastfilter.corpus.formats import UsageError, known_endings
 from fastfilter.corpus.origins import Origins
 from fastfilter.corpus.output import write_file, write_lines
 from fastfilter.corpus.scan import MEMORY_BUDGET, Scan, ScanOptions
-from fastfilter.corpus.sources import STANDARD_INPUT, find_files
+from fastfilter.corpus.sources import InputFile, find_files
 from fastfilter.corpus.writers import check_is_no_source, check_output
 from fastfilter.errors import BindError, DataError, FilterError
 
@@ -62,13 +72,15 @@ __all__ = ["app", "main"]
 NOTHING_MATCHED = 1
 BAD_USAGE = 2
 BAD_INPUT = 3
+FILES_SKIPPED = 4
+"""whatever matched in the others: as with grep, an answer that may not be whole is not the same as one that is"""
 FAULT = 70
 """a fault of this program (EX_SOFTWARE of sysexits.h)"""
 
 app = typer.Typer(
     name="fastfilter",
     help="Evaluates the JSON filters of AI-memory and vector-store APIs over Parquet, Arrow, JSONL and CSV files.",
-    epilog="Exit codes: 0 matched, 1 nothing matched, 2 bad filter or usage, 3 bad input.",
+    epilog="Exit codes: 0 matched, 1 nothing matched, 2 bad filter or usage, 3 bad input, 4 files skipped.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -171,28 +183,45 @@ def run(
     memory_budget: MemoryOption = MEMORY_BUDGET >> 20,
     skip_bad_files: SkipBadFilesOption = False,
     explain_io: ExplainIoOption = False,
+    output_format: OutputFormatOption = None,
+    compression: CompressionOption = None,
+    max_rows_per_group: MaxRowsPerGroupOption = None,
+    partition_by: PartitionByOption = None,
+    max_rows_per_file: MaxRowsPerFileOption = None,
+    file_size: FileSizeOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Write the rows of the sources that match the filter."""
-    fields = _pairs("--field", field)
-    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
-    names = _names(columns)
+    fields = pairs("--field", field)
+    flt = compile_filter(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
+    options = ScanOptions(
+        names_in("--columns", columns), limit, threads, metadata, fields, strict_json, prune, memory_budget << 20,
+        skip_bad_files=skip_bad_files, origins=Origins(row_number, source_column),
+    )  # fmt: skip
+    folder = folder_options(
+        output, output_format, compression, max_rows_per_group, partition_by, max_rows_per_file, file_size, checkpoint,
+        resume,
+    )  # fmt: skip
     files = find_files(sources, input_format)
+    if folder is not None:
+        assert output is not None
+        with FolderOutput(output, folder, flt, files, options, sources, resume) as into:
+            return _run_into_folder(into, flt, files, options, quiet, output, explain_io)
     if output not in (None, "-"):
-        check_output(output, files)
+        check_output(output, files, compression, max_rows_per_group)
+    elif compression is not None or max_rows_per_group is not None:
+        raise UsageError("--compression and --max-rows-per-group are of files; --output names one")
     else:
         with contextlib.suppress(OSError):  # it may be no file at all
             check_is_no_source(os.fstat(sys.stdout.fileno()), "standard output", files)
-    options = ScanOptions(
-        names, limit, threads, metadata, fields, strict_json, prune, memory_budget << 20,
-        skip_bad_files=skip_bad_files, origins=Origins(row_number, source_column),
-    )  # fmt: skip
     scan = Scan(flt, files, options, on_bad_file=_say_bad_file)
     started = time.perf_counter()
     table = None
     with _progress(scan, quiet):
         if output not in (None, "-"):
-            write_file(scan, output)
+            write_file(scan, output, compression, max_rows_per_group)
         elif output is None and sys.stdout.isatty():
             from fastfilter.terminal import TableRows
 
@@ -203,6 +232,30 @@ def run(
     if table is not None:
         table.show()
     return _finished(scan, started, quiet, output, explain_io)
+
+
+def _run_into_folder(
+    into: FolderOutput,
+    flt: fastfilter.Filter,
+    files: list[InputFile],
+    options: ScanOptions,
+    quiet: bool,
+    output: str,
+    explain_io: bool,
+) -> int:
+    done = into.manifest
+    if done.is_complete:
+        if not quiet:
+            _say(f"{output} is complete already: {done.num_rows:,} rows in {len(done.parts):,} files; nothing to do")
+        return _exit_code(done.num_rows, done.unopened + done.bad_files)
+    if done.parts and not quiet:
+        _say(f"{output}: going on behind {done.num_rows:,} rows in {len(done.parts):,} files")
+    scan = Scan(flt, files, options, on_bad_file=_say_bad_file)
+    started = time.perf_counter()
+    with _progress(scan, quiet):
+        into.write(scan)
+    num_files = len(into.manifest.parts)
+    return _finished(scan, started, quiet, f"{output} ({num_files:,} file{'s' * (num_files != 1)})", explain_io)
 
 
 @app.command()
@@ -226,8 +279,8 @@ def count(
     quiet: QuietOption = False,
 ) -> int:
     """Print how many rows of the sources match the filter."""
-    fields = _pairs("--field", field)
-    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
+    fields = pairs("--field", field)
+    flt = compile_filter(filter, dialect, scope, fields, metadata, missing_fields, strict_json, trust_json, sources)
     files = find_files(sources, input_format)
     options = ScanOptions(
         None, None, threads, metadata, fields, strict_json, prune, memory_budget << 20, skip_bad_files=skip_bad_files
@@ -253,8 +306,8 @@ def explain(
     input_format: InputFormatOption = None,
 ) -> int:
     """Show what the filter means and how it runs; with a source, also on which columns."""
-    fields = _pairs("--field", field)
-    flt = _compile(filter, dialect, scope, fields, metadata, missing_fields, False, False, sources or [])
+    fields = pairs("--field", field)
+    flt = compile_filter(filter, dialect, scope, fields, metadata, missing_fields, False, False, sources or [])
     print(f"dialect\n  {flt.dialect}")
     if sources:
         files = find_files(sources, input_format)
@@ -274,7 +327,7 @@ def validate(
 ) -> int:
     """Say whether the filter is a good one, and if not, where it is bad."""
     try:
-        flt = _compile(filter, dialect, scope, {}, "metadata", MissingFields.ERROR, False, False, [])
+        flt = compile_filter(filter, dialect, scope, {}, "metadata", MissingFields.ERROR, False, False, [])
     except FilterError as error:
         if not as_json:
             raise
@@ -312,71 +365,6 @@ def info(sources: OptionalSources = None, input_format: InputFormatOption = None
     return 0
 
 
-def _compile(
-    text: str,
-    dialect: str,
-    scope: list[str] | None,
-    fields: dict[str, str],
-    metadata: str,
-    missing_fields: MissingFields,
-    strict_json: bool,
-    trust_json: bool,
-    sources: list[str],
-) -> fastfilter.Filter:
-    if text == STANDARD_INPUT:
-        if STANDARD_INPUT in sources:
-            raise UsageError("standard input can hold the filter or the rows, not both")
-        if sys.stdin is None:
-            raise UsageError("standard input, where the filter should be, is closed")
-        filter: str | bytes = sys.stdin.buffer.read().removeprefix(codecs.BOM_UTF8)
-    elif os.path.isfile(text):
-        with open(text, "rb") as opened:
-            filter = opened.read().removeprefix(codecs.BOM_UTF8)
-    elif text.endswith(".json") or os.path.isdir(text):
-        raise UsageError(f"{text}: there is no such file")
-    else:
-        filter = text
-    if strict_json and trust_json:
-        raise UsageError("--strict-json asks for a check that --trust-json leaves out")
-    try:
-        return fastfilter.compile(
-            filter,
-            dialect=cast("Any", dialect),  # compile() names those there are
-            scope=_pairs("--scope", scope) or None,
-            fields=fields,
-            metadata=metadata,
-            missing_fields=missing_fields.value,
-            on_invalid_json="error" if strict_json else "missing",
-            json="trusted" if trust_json else "validate",
-        )
-    except FilterError:
-        raise
-    except ValueError as error:  # another argument
-        raise UsageError(str(error)) from error
-
-
-def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """The names and values of a repeated option ``NAME=VALUE``."""
-    pairs: dict[str, str] = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {text}: must have the form NAME=VALUE")
-        if name in pairs:
-            raise UsageError(f"{option}: {name} is given twice")
-        pairs[name] = value
-    return pairs
-
-
-def _names(columns: list[str] | None) -> tuple[str, ...] | None:
-    if columns is None:
-        return None
-    names = tuple(name for text in columns for name in text.split(","))
-    if "" in names or len(set(names)) < len(names):
-        raise UsageError("--columns: give names with commas between them, none twice")
-    return names
-
-
 def _progress(scan: Scan, quiet: bool) -> contextlib.AbstractContextManager[None]:
     """Shows the progress of a scan, where there is a terminal to show it on."""
     if quiet or not sys.stderr.isatty():
@@ -406,7 +394,11 @@ def _finished(scan: Scan, started: float, quiet: bool, output: str | None, expla
             _say(f"note: {note}")
         if scan.rows_out and scan.columns_missing:
             _say(f"note: no matching line has {', '.join(map(repr, sorted(scan.columns_missing)))}")
-    return 0 if scan.rows_out else NOTHING_MATCHED
+    return _exit_code(scan.rows_out, scan.report.files_bad)
+
+
+def _exit_code(num_rows: int, files_bad: list[str]) -> int:
+    return FILES_SKIPPED if files_bad else 0 if num_rows else NOTHING_MATCHED
 
 
 def _terminate(number: int, _: object) -> None:

@@ -11,21 +11,29 @@ from fastfilter.compiler.dialects import DIALECTS
 from fastfilter.corpus.formats import Format
 
 __all__ = [
+    "CheckpointOption",
     "ColumnsOption",
+    "CompressionOption",
     "DialectOption",
     "ExplainIoOption",
     "FieldOption",
+    "FileSizeOption",
     "FilterArgument",
     "InputFormatOption",
     "LimitOption",
+    "MaxRowsPerFileOption",
+    "MaxRowsPerGroupOption",
     "MemoryOption",
     "MetadataOption",
     "MissingFields",
     "MissingFieldsOption",
     "OptionalSources",
+    "OutputFormatOption",
     "OutputOption",
+    "PartitionByOption",
     "PruneOption",
     "QuietOption",
+    "ResumeOption",
     "RowNumberOption",
     "ScopeOption",
     "SkipBadFilesOption",
@@ -94,7 +102,10 @@ MemoryOption = Annotated[
     int, typer.Option("--memory-budget", metavar="MB", min=1, help="About how much may be read ahead, in megabytes.")
 ]
 SkipBadFilesOption = Annotated[
-    bool, typer.Option("--skip-bad-files", help="Report files that cannot be read, and go on; else they are an error.")
+    bool,
+    typer.Option(
+        "--skip-bad-files", help="Report files that cannot be read, and go on (exit code 4); else they are an error."
+    ),
 ]
 ExplainIoOption = Annotated[
     bool, typer.Option("--explain-io", help="At the end, say what was read, what was pruned and what was not needed.")
@@ -106,9 +117,69 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="OUT",
-        help="The file to write, in the format of its ending; without it standard output: a table on a terminal, "
-        "JSONL in a pipe.",
+        help="The file to write, in the format of its ending, or a folder (OUT/) to write files to; without it "
+        "standard output: a table on a terminal, JSONL in a pipe.",
     ),
+]
+OutputFormatOption = Annotated[
+    Format | None,
+    typer.Option("--output-format", help="The format of the files in a folder.", show_default="parquet"),
+]
+CompressionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--compression",
+        metavar="CODEC[:LEVEL]",
+        help="Of Parquet none, snappy, gzip, brotli, zstd or lz4; of Arrow none, lz4 or zstd; around JSONL and CSV in "
+        "a folder none, gzip, bz2, zstd or lz4.",
+        show_default="zstd for Parquet, else none",
+    ),
+]
+MaxRowsPerGroupOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rows-per-group",
+        metavar="N",
+        min=1,
+        help="The most rows of a row group of Parquet (1,048,576, or 64 MB in memory) or a record batch of Arrow.",
+        show_default=False,
+    ),
+]
+PartitionByOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--partition-by",
+        metavar="A,B,...",
+        help="Write to folders OUT/A=value/B=value/, as Hive and Spark name them.",
+        show_default="none",
+    ),
+]
+MaxRowsPerFileOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rows-per-file", metavar="N", min=1, help="Of a folder: the most rows of a file.", show_default="any"
+    ),
+]
+FileSizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--file-size",
+        metavar="SIZE",
+        help="Of a folder: about the size at which a file is ended.",
+        show_default="512MB",
+    ),
+]
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="SIZE",
+        help="Of a folder: end its files each time so much of the sources is read, so that --resume can begin there.",
+        show_default="4GB",
+    ),
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Of a folder: go on with a run that was ended; the files become the same.")
 ]
 ColumnsOption = Annotated[
     list[str] | None,

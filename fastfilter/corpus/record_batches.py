@@ -14,12 +14,12 @@ from fastfilter.corpus.origins import Origins
 from fastfilter.corpus.reader import PIECE_ROWS
 from fastfilter.corpus.report import ScanReport
 from fastfilter.corpus.scan import MEMORY_BUDGET, Scan, ScanOptions
-from fastfilter.corpus.schemas import conform, unified_schema
-from fastfilter.corpus.sources import find_files
+from fastfilter.corpus.schemas import conform
+from fastfilter.corpus.sources import InputFile, find_files
 from fastfilter.corpus.spool import Spool
 from fastfilter.filter import Filter, compile
 
-__all__ = ["scan"]
+__all__ = ["prepared", "scan"]
 
 
 def scan(
@@ -82,6 +82,36 @@ def scan(
         >>> fastfilter.scan(folder, {"metadata": {"tier": "gold"}}, columns=["n"]).read_all().to_pylist()
         [{'n': 1}]
     """
+    flt, files, options = prepared(
+        source, filter, columns, threads, batch_rows, prune, memory_budget, limit, format, filesystem, skip_bad_files,
+        row_number, source_column,
+    )  # fmt: skip
+    scan = Scan(flt, files, options, report)
+    if not scan.files:
+        return pa.RecordBatchReader.from_batches(pa.schema([]), iter(()))
+    if None in scan.schemas:
+        return _typed_lines(scan)
+    schema = scan.unified_schema()
+    batches = (conform(piece.batch, schema, piece.file.path) for piece in scan.matches())
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def prepared(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    filter: Filter | Mapping[str, Any] | str | bytes | None,
+    columns: Sequence[str] | None = None,
+    threads: int | None = None,
+    batch_rows: int | None = None,
+    prune: bool = True,
+    memory_budget: int = MEMORY_BUDGET,
+    limit: int | None = None,
+    format: str | None = None,
+    filesystem: Any = None,
+    skip_bad_files: bool = False,
+    row_number: str | None = None,
+    source_column: str | None = None,
+) -> tuple[Filter, list[InputFile], ScanOptions]:
+    """What the arguments of :func:`scan` come to, which are checked."""
     flt = filter if isinstance(filter, Filter) else compile(filter)
     paths = [source] if isinstance(source, str | os.PathLike) else list(source)
     for name, number, least in (
@@ -110,15 +140,7 @@ def scan(
         origins=Origins(row_number, source_column),
     )
     files = find_files([os.fspath(path) for path in paths], None if format is None else Format(format), filesystem)
-    scan = Scan(flt, files, options, report)
-    if not scan.files:
-        return pa.RecordBatchReader.from_batches(pa.schema([]), iter(()))
-    if None in scan.schemas:
-        return _typed_lines(scan)
-    schemas = [(file.path, schema) for file, schema in zip(scan.files, scan.schemas, strict=True) if schema is not None]
-    schema = unified_schema(schemas)
-    batches = (conform(piece.batch, schema, piece.file.path) for piece in scan.matches())
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    return flt, files, options
 
 
 def _typed_lines(scan: Scan) -> pa.RecordBatchReader:
@@ -131,6 +153,7 @@ def _typed_lines(scan: Scan) -> pa.RecordBatchReader:
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file:
-            yield from spool.batches()
+            for piece in spool.pieces():
+                yield piece.batch
 
     return pa.RecordBatchReader.from_batches(spool.schema, batches())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -21,7 +24,7 @@ from fastfilter.corpus.pruning import Pruner
 from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader, Request
 from fastfilter.corpus.readers import open_reader
 from fastfilter.corpus.report import ScanReport
-from fastfilter.corpus.schemas import declared_types
+from fastfilter.corpus.schemas import declared_types, unified_schema
 from fastfilter.corpus.sources import InputFile
 from fastfilter.corpus.text_metadata import or_text_metadata, with_metadata_as_values
 from fastfilter.corpus.units import Outcome, Unit, in_order
@@ -31,7 +34,7 @@ from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.executor import default_threads
 from fastfilter.runtime.selection import mask_flags, select_rows
 
-__all__ = ["MEMORY_BUDGET", "Scan", "ScanOptions"]
+__all__ = ["MEMORY_BUDGET", "Position", "Scan", "ScanOptions", "Step"]
 
 MEMORY_BUDGET = 512 << 20
 """Bytes that may be read ahead, where nothing else is asked for."""
@@ -75,6 +78,43 @@ class ScanOptions:
     def output_columns(self) -> tuple[str, ...] | None:
         """The columns of the output with those that tell where rows come from; None is all."""
         return None if self.columns is None else (*self.columns, *self.origins.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place between two matching rows of a scan, from which another scan of the same files can go on. Files are cut
+    into the same units whenever they are read with the same options, so a unit is known by its number.
+
+    Attributes:
+        file: the number of the file, from 0.
+        units: how many units of the file are done.
+        first_number: the number, in the file, of the first row behind them.
+        matches: how many matching rows of the next unit are done.
+        rows_in: how many rows were filtered in the units done, of all files.
+        rows_out: how many matched of these.
+        bytes_in: how many bytes of the files were read for these.
+    """
+
+    file: int = 0
+    units: int = 0
+    first_number: int = 1
+    matches: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    bytes_in: int = 0
+
+
+class Step(NamedTuple):
+    """What one unit of a scan gave: its matching rows, and where the scan is before it and after it."""
+
+    pieces: Iterable[Piece]
+    before: Position
+    after: Position
+
+
+_Taken: TypeAlias = "collections.deque[tuple[int, Reader | None]]"
+"""The units that were taken and not handed over: of each, the number of its file, and the reader it is from, or None if
+the file cannot be opened any more."""
 
 
 class Scan:
@@ -132,6 +172,7 @@ class Scan:
         self._kept_open: dict[str, Reader] = {}
         self._chunks_kept = 0
         self._bound: Binding | None = None
+        self._late: list[str] = []
         self.files: list[InputFile] = []
         self.schemas: list[pa.Schema | None] = []
         num_rows: list[int | None] = []
@@ -173,25 +214,48 @@ class Scan:
         ]
         return list(dict.fromkeys(names))
 
+    def unified_schema(self) -> pa.Schema:
+        """The columns of the output, where no file is JSONL.
+
+        Raises:
+            UsageError: the types of a column do not go together.
+        """
+        files = zip(self.files, self.schemas, strict=True)
+        return unified_schema([(file.path, schema) for file, schema in files if schema is not None])
+
     def matches(self) -> Iterator[Piece]:
         """The rows that match, with the columns of the output; of JSONL, the whole lines. Pieces are never empty.
 
         Raises:
             DataError: a file is damaged; a line is no JSON object, or, under ``strict_json``, a row's metadata is bad.
         """
-        for file, first_number, outcome, limit in self._outcomes(with_output=True):
-            for found in outcome.found:
-                piece = Piece(found.batch, file, found.numbers + first_number)
-                if limit is not None and limit < piece.batch.num_rows:
-                    piece = piece.first(limit)
-                if piece.batch.num_rows:
-                    yield self.options.origins.added(piece)
-                if limit is not None:
-                    limit -= piece.batch.num_rows
+        for step in self.steps():
+            yield from step.pieces
+
+    def steps(self, start: Position | None = None) -> Iterator[Step]:
+        """The same, unit by unit, with the positions between them; a step may be without a piece.
+
+        Args:
+            start: where to begin. What was read before it counts as read; of the unit there, also matching rows that
+                were done already are given.
+        """
+        self.report.late = self._late
+        for file, outcome, limit, before, after in self._outcomes(True, start or Position()):
+            yield Step(self._pieces(file, outcome, limit, before.first_number), before, after)
+
+    def _pieces(self, file: InputFile, outcome: Outcome, limit: int | None, first_number: int) -> Iterator[Piece]:
+        for found in outcome.found:
+            piece = Piece(found.batch, file, found.numbers + first_number)
+            if limit is not None and limit < piece.batch.num_rows:
+                piece = piece.first(limit)
+            if piece.batch.num_rows:
+                yield self.options.origins.added(piece)
+            if limit is not None:
+                limit -= piece.batch.num_rows
 
     def count(self) -> int:
         """How many rows match; reads only what the filter reads. Raises as :meth:`matches`."""
-        for _ in self._outcomes(with_output=False):
+        for _ in self._outcomes(False, Position()):
             pass
         return self.rows_out
 
@@ -201,63 +265,82 @@ class Scan:
         with self._kept_open.pop(file.path, None) or open_reader(file, self._csv_types) as reader:
             return (self._line_filter if reader.is_lines else self._filter).explain(reader.schema)
 
-    def _outcomes(self, with_output: bool) -> Iterator[tuple[InputFile, int, Outcome, int | None]]:
-        """What became of each unit: its file, the number of its first row there, and how many of its rows, if not all,
-        the limit lets through."""
+    def _outcomes(
+        self, with_output: bool, start: Position
+    ) -> Iterator[tuple[InputFile, Outcome, int | None, Position, Position]]:
+        """What became of each unit: its file, how many of its matching rows, if not all, the limit lets through, and
+        where the scan is before and after it."""
         limit = self.options.limit
         threads = self.options.threads or default_threads()
-        readers: collections.deque[Reader | None] = collections.deque()  # of each unit that was taken
-        outcomes = in_order(self._units(with_output, readers), threads, self.options.memory_budget)
+        taken: _Taken = collections.deque()
+        outcomes = in_order(self._units(with_output, taken, start), threads, self.options.memory_budget)
         reader: Reader | None = None
-        first_number, bytes_before, is_bad = 1, 0, False
+        position, is_bad = dataclasses.replace(start, matches=0), False
+        self.report.rows, self.report.matches, self.bytes_in = start.rows_in, start.rows_out, start.bytes_in
+        bytes_before = sum(file.num_bytes for file in self.files[: start.file])
         try:
             for outcome in outcomes:
-                if readers[0] is not reader:
+                number, taken_from = taken[0]
+                if taken_from is not reader:
                     if reader is not None:
                         reader.close()
-                        bytes_before += reader.file.num_bytes
-                    reader, first_number, is_bad = readers[0], 1, False
-                readers.popleft()
+                    reader = taken_from
+                taken.popleft()
+                if number != position.file:
+                    bytes_before += sum(file.num_bytes for file in self.files[position.file : number])
+                    position = dataclasses.replace(position, file=number, units=0, first_number=1)
+                    is_bad = False
                 if reader is None:  # the file could be opened before, and now no more
                     assert isinstance(outcome.error, DataError)
                     self._bad_file(outcome.error)
                     continue
                 if is_bad:
                     continue
+                before = position
                 allowed = None if limit is None else limit - self.rows_out
                 if allowed is not None and outcome.num_matches >= allowed:
                     self.report.rows += _rows_up_to(outcome, allowed)
                     self.report.matches += allowed
-                    yield reader.file, first_number, outcome, allowed
+                    yield reader.file, outcome, allowed, before, dataclasses.replace(before, matches=allowed)
                     return
                 self.report.add(outcome)
-                self.bytes_in = bytes_before + outcome.bytes_done
-                yield reader.file, first_number, outcome, None
+                self.bytes_in = max(self.bytes_in, bytes_before + outcome.bytes_done)  # not every unit knows
+                first_number = before.first_number + outcome.num_numbers
+                counts = (self.rows_in, self.rows_out, self.bytes_in)
+                position = after = Position(number, before.units + 1, first_number, 0, *counts)
+                error = None
                 if outcome.error is not None:
-                    self._bad_file(reader.error_at(outcome.error, first_number))
                     is_bad = True
-                first_number += outcome.num_numbers
+                    error = reader.error_at(outcome.error, before.first_number)
+                    after = dataclasses.replace(before, matches=outcome.num_matches)
+                    if self.options.skip_bad_files:
+                        self._bad_file(error)
+                        after = Position(number + 1, 0, 1, 0, *counts)
+                yield reader.file, outcome, None, before, after
+                if error is not None and not self.options.skip_bad_files:
+                    raise error
                 self.on_progress()
         finally:
             outcomes.close()
-            for opened in (reader, *readers, *self._kept_open.values()):
+            for opened in (reader, *(reader for _, reader in taken), *self._kept_open.values()):
                 if opened is not None:
                     opened.close()
             self._kept_open.clear()
 
-    def _units(self, with_output: bool, readers: collections.deque[Reader | None]) -> Iterator[Unit]:
-        """The units of all files; the reader of each is appended to ``readers`` when it is taken."""
-        for file in self.files:
+    def _units(self, with_output: bool, taken: _Taken, start: Position) -> Iterator[Unit]:
+        """The units of all files from a position on; of each, where it is from is appended to ``taken``."""
+        for number, file in enumerate(self.files[start.file :], start.file):
             try:
                 reader = self._kept_open.pop(file.path, None) or open_reader(file, self._csv_types)
             except DataError as error:
-                readers.append(None)
+                taken.append((number, None))
                 yield Unit.done(Outcome(error=error))
                 continue
             has_units = False
-            for unit in reader.units(self._request(reader, with_output)):
+            units = reader.units(self._request(reader, with_output))
+            for unit in itertools.islice(units, start.units if number == start.file else 0, None):
                 has_units = True
-                readers.append(reader)
+                taken.append((number, reader))
                 yield unit
             if not has_units:
                 reader.close()
@@ -381,7 +464,7 @@ class Scan:
         tested, report = self._tested(reader), self.report
         late = [] if not isinstance(reader, ParquetReader) else self._output_names(reader.schema)
         report.tested += [name for name in tested if name not in report.tested]
-        report.late += [name for name in late if name not in (*tested, *report.late, *reader.file.partitions)]
+        self._late += [name for name in late if name not in (*tested, *self._late, *reader.file.partitions)]
 
 
 def _rows_up_to(outcome: Outcome, allowed: int) -> int:

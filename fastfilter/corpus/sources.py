@@ -16,10 +16,13 @@ from fastfilter.corpus.filesystems import Place, as_filesystem, is_url, local_pa
 from fastfilter.corpus.formats import Format, UsageError, detect_format, known_endings
 from fastfilter.errors import DataError
 
-__all__ = ["STANDARD_INPUT", "InputFile", "find_files"]
+__all__ = ["NULL_PARTITION", "STANDARD_INPUT", "InputFile", "find_files"]
 
 STANDARD_INPUT = "-"
-_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_HIDDEN = (".", "_")
+"""What names begin with that are no data, as Hive and Spark have it."""
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""The name of null where a folder gives a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ def find_files(sources: Iterable[str], format: Format | None = None, filesystem:
     """The files that the sources name, those of a folder or glob in the order of their names.
 
     Folders, also those that a glob matches, are read with all folders in them; names that begin with ``.`` or ``_`` are
-    passed over there. A file that a glob or a folder holds under several names is read once.
+    passed over there, and where a glob matches them without such a name in it. A file that a glob or a folder holds
+    under several names is read once.
 
     Args:
         sources: files, folders, globs, each a path or a URL (``s3://bucket/chunks/``); or ``-``.
@@ -104,13 +108,14 @@ def _files_of(source: str, format: Format | None) -> Iterator[InputFile]:
     elif os.path.lexists(source):
         yield _input_file(source, {}, format)
     elif glob.has_magic(source):
-        found = glob.glob(source, recursive=True)
+        root = _fixed_folder(source) or "."
+        found = [match for match in glob.glob(source, recursive=True) if not _is_hidden(match, source, root)]
         if not found:
             raise DataError(f"{source}: no file matches this glob")
         paths = [path for match in found for path in (_files_in(match) if os.path.isdir(match) else [match])]
         if not paths:
             raise DataError(f"{source}: there is no file in the folders that match this glob")
-        yield from _sorted_files(paths, _fixed_folder(source) or ".", format)
+        yield from _sorted_files(paths, root, format)
     else:
         raise DataError(f"{source}: no such file or folder")
 
@@ -120,16 +125,20 @@ def _files_at(place: Place, format: Format | None) -> Iterator[InputFile]:
     for file in found:
         detected = detect_format(file.shown, format)
         if detected is None:
-            raise _unknown_ending(file.shown)
+            raise _unknown_ending(file.shown, is_found=root is not None)
         inside = "" if root is None else file.location[len(root) :].strip("/")
         partitions = _partitions(inside, file.shown)
         yield InputFile(file.shown, *detected, partitions, False, place.filesystem, file.location, file.num_bytes)
 
 
-def _unknown_ending(path: str) -> DataError:
-    return DataError(
-        f"{path}: the ending of its name is not one of {known_endings()}; --input-format can say what it holds"
-    )
+def _unknown_ending(path: str, is_found: bool) -> DataError:
+    """What is wrong with a file that is no data by its name; it may have been found in a folder or by a glob."""
+    message = f"{path}: the ending of its name is not one of {known_endings()}; --input-format can say what it holds"
+    if is_found:
+        folder = os.path.dirname(path) or "."
+        message += f"; if it is no data, a name that begins with _ or . is passed over, as is what {folder}/*.parquet "
+        message += "(or another ending) does not match"
+    return DataError(message)
 
 
 def _fixed_folder(pattern: str) -> str:
@@ -138,6 +147,13 @@ def _fixed_folder(pattern: str) -> str:
     while glob.has_magic(folder):
         folder = os.path.dirname(folder)
     return folder
+
+
+def _is_hidden(match: str, pattern: str, root: str) -> bool:
+    """Whether a match has a name that is passed over, though the glob does not ask for such names."""
+    names = [name for name in os.path.relpath(match, root).split(os.sep) if name != "."]  # the root itself
+    asked = os.path.relpath(pattern, root).split(os.sep)
+    return any(name.startswith(_HIDDEN) for name in names) and not any(name.startswith(_HIDDEN) for name in asked)
 
 
 def _files_in(folder: str) -> list[str]:
@@ -150,8 +166,8 @@ def _files_in(folder: str) -> list[str]:
             folders.clear()
             continue
         visited.add(real)
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        found.extend(os.path.join(parent, name) for name in names if not name.startswith((".", "_")))
+        folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+        found.extend(os.path.join(parent, name) for name in names if not name.startswith(_HIDDEN))
     return found
 
 
@@ -162,7 +178,7 @@ def _sorted_files(paths: list[str], root: str, format: Format | None) -> Iterato
         real = os.path.realpath(path)
         if real not in seen:
             seen.add(real)
-            yield _input_file(path, _partitions(os.path.relpath(path, root), path), format)
+            yield _input_file(path, _partitions(os.path.relpath(path, root), path), format, is_found=True)
 
 
 def _partitions(relative: str, path: str) -> dict[str, str | None]:
@@ -174,11 +190,13 @@ def _partitions(relative: str, path: str) -> dict[str, str | None]:
             name, value = urllib.parse.unquote(name), urllib.parse.unquote(text)
             if name in columns:
                 raise DataError(f"{path}: two of its folders give the column {name!r}")
-            columns[name] = None if value == _NULL_PARTITION else value
+            columns[name] = None if value == NULL_PARTITION else value
     return columns
 
 
-def _input_file(path: str, partitions: dict[str, str | None], format: Format | None) -> InputFile:
+def _input_file(
+    path: str, partitions: dict[str, str | None], format: Format | None, is_found: bool = False
+) -> InputFile:
     try:
         mode = os.stat(path).st_mode
     except OSError as error:  # a link to nothing, or no permission
@@ -188,7 +206,7 @@ def _input_file(path: str, partitions: dict[str, str | None], format: Format | N
     if not stat.S_ISREG(mode) or (detected is None and path.startswith("/dev/")):  # as /dev/stdin, whatever it is
         return _stream(path, "a pipe", *(detected or (format, None)))
     if detected is None:
-        raise _unknown_ending(path)
+        raise _unknown_ending(path, is_found)
     return InputFile(path, *detected, partitions)
 
 

@@ -17,30 +17,38 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
+from fastfilter.corpus.encodings import Encoding, encoding_of
 from fastfilter.corpus.formats import Format, UsageError, detect_format, known_endings
 from fastfilter.corpus.json_text import check_json_type, json_texts
+from fastfilter.corpus.lines import LINE_SCHEMA, lines_of
 from fastfilter.corpus.schemas import arrow_file_schema, conform, parquet_schema
 from fastfilter.corpus.sources import InputFile
 from fastfilter.errors import DataError
 
 __all__ = [
-    "ColumnWriter",
+    "ROW_GROUP_BYTES",
+    "BatchWriter",
+    "cannot_be_written",
     "check_is_no_source",
     "check_output",
     "open_byte_stream",
-    "open_column_writer",
+    "open_writer",
     "put_into_place",
 ]
 
-_ROW_GROUP_BYTES = 64 << 20
+ROW_GROUP_BYTES = 64 << 20
+"""The most bytes of rows, in memory, of a row group of Parquet."""
 _ROW_GROUP_ROWS = 1 << 20
 
 
-def check_output(path: str, files: Sequence[InputFile]) -> tuple[Format, str | None]:
-    """The format and compression of an output, which must not be one of the files that are read.
+def check_output(
+    path: str, files: Sequence[InputFile], compression: str | None = None, group_rows: int | None = None
+) -> Encoding:
+    """The encoding of an output, which must not be one of the files that are read.
 
     Raises:
-        UsageError: its ending is unknown, its folder is not there, or it is a source or a folder.
+        UsageError: its ending is unknown, its folder is not there, or it is a source or a folder; it cannot have that
+            compression or groups of rows.
     """
     try:
         detected = detect_format(path)
@@ -55,7 +63,7 @@ def check_output(path: str, files: Sequence[InputFile]) -> tuple[Format, str | N
         raise UsageError(f"{path}: there is no folder {folder}")
     if os.path.exists(path):
         check_is_no_source(os.stat(path), path, files)
-    return detected
+    return encoding_of(detected[0], compression, group_rows, path, detected[1])
 
 
 def check_is_no_source(output: os.stat_result, name: str, files: Sequence[InputFile]) -> None:
@@ -97,9 +105,14 @@ def put_into_place(path: str) -> Iterator[str]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError | pa.ArrowException):
-            text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise UsageError(f"{path}: {text.replace(temporary, path)}") from error
+            raise cannot_be_written(path, error, temporary) from error
         raise
+
+
+def cannot_be_written(path: str, error: Exception, temporary: str | None = None) -> UsageError:
+    """What the system says of an output, with its name instead of the temporary one."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return UsageError(f"{path}: {text.replace(temporary, path) if temporary else text}")
 
 
 def _mode_of(path: str) -> int:
@@ -117,18 +130,26 @@ def open_byte_stream(path: str, compression: str | None) -> Any:
     return file if compression is None else pa.CompressedOutputStream(file, compression)
 
 
-class ColumnWriter(abc.ABC):
+class BatchWriter(abc.ABC):
     """Writes record batches of one schema; a context manager. Left by an exception, the file is not whole."""
+
+    @property
+    def buffered_bytes(self) -> int:
+        """The memory of rows that are not in the file yet."""
+        return 0
 
     @abc.abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
         """Writes a batch of the schema the writer was opened with."""
 
+    def flush(self) -> None:  # noqa: B027 - most have nothing buffered
+        """Puts the rows so far into the file."""
+
     @abc.abstractmethod
     def close(self) -> None:
         """Ends the file."""
 
-    def __enter__(self) -> ColumnWriter:
+    def __enter__(self) -> BatchWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -139,76 +160,110 @@ class ColumnWriter(abc.ABC):
                 self.close()
 
 
-def open_column_writer(
-    path: str, name: str, schema: pa.Schema, format: Format, compression: str | None
-) -> ColumnWriter:
-    """A writer for a format with columns.
+def open_writer(
+    path: str, name: str, schema: pa.Schema, encoding: Encoding, group_bytes: int = ROW_GROUP_BYTES
+) -> BatchWriter:
+    """A writer of record batches.
 
     Args:
         path: where to write.
         name: the output as the user named it, for errors.
-        schema: of all batches.
-        format: the format, not JSONL.
-        compression: around an Arrow stream or CSV.
+        schema: of all batches; of JSONL, that of lines.
+        encoding: how the rows are written.
+        group_bytes: about the most bytes of a row group of Parquet, in memory.
 
     Raises:
         UsageError: the format has no place for a column's type.
     """
     try:
-        if format is Format.PARQUET:
-            return _ParquetWriter(path, name, parquet_schema(schema))
-        if format is Format.CSV:
-            return _CsvWriter(path, schema, compression)
-        return _ArrowWriter(path, name, schema, format, compression)
+        if encoding.format is Format.PARQUET:
+            return _ParquetWriter(path, name, parquet_schema(schema), encoding, group_bytes)
+        if encoding.format is Format.CSV:
+            return _CsvWriter(path, schema, encoding)
+        if encoding.format is Format.JSONL:
+            assert schema.equals(LINE_SCHEMA)
+            return _LineWriter(path, encoding)
+        return _ArrowWriter(path, name, schema, encoding)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise UsageError(f"{name}: {error}") from error
 
 
-class _ParquetWriter(ColumnWriter):
+class _ParquetWriter(BatchWriter):
     """Gathers rows into row groups of some size, whatever few rows each batch has."""
 
-    def __init__(self, path: str, name: str, schema: pa.Schema) -> None:
+    def __init__(self, path: str, name: str, schema: pa.Schema, encoding: Encoding, group_bytes: int) -> None:
         self._schema = schema
         self._name = name
+        self._group_rows = encoding.group_rows or _ROW_GROUP_ROWS
+        self._group_bytes = group_bytes
         self._stream = open_byte_stream(path, None)
-        self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd")
+        self._writer = pq.ParquetWriter(
+            self._stream, schema, compression=encoding.inside or "zstd", compression_level=encoding.level
+        )
         self._pending: list[pa.RecordBatch] = []
         self._pending_bytes = 0
         self._pending_rows = 0
 
+    @property
+    def buffered_bytes(self) -> int:
+        return self._pending_bytes
+
     def write(self, batch: pa.RecordBatch) -> None:
         batch = conform(batch, self._schema, self._name)
-        self._pending.append(batch)
-        self._pending_bytes += batch.get_total_buffer_size()
-        self._pending_rows += batch.num_rows
-        if self._pending_bytes >= _ROW_GROUP_BYTES or self._pending_rows >= _ROW_GROUP_ROWS:
-            self._flush()
+        start = 0
+        while start < batch.num_rows:
+            some = batch.slice(start, self._group_rows - self._pending_rows)
+            start += some.num_rows
+            self._pending.append(some)
+            self._pending_bytes += some.nbytes
+            self._pending_rows += some.num_rows
+            if self._pending_bytes >= self._group_bytes or self._pending_rows >= self._group_rows:
+                self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Ends the row group."""
         if self._pending_rows:
-            self._writer.write_table(pa.Table.from_batches(self._pending, self._schema))
+            table = pa.Table.from_batches(self._pending, self._schema)
+            self._writer.write_table(table, row_group_size=self._pending_rows)
         self._pending.clear()
         self._pending_bytes = self._pending_rows = 0
 
     def close(self) -> None:
         try:
-            self._flush()
+            self.flush()
         finally:
             self._writer.close()
             self._stream.close()
 
 
-class _ArrowWriter(ColumnWriter):
+class _LineWriter(BatchWriter):
+    """JSONL: batches of lines, as they are."""
+
+    def __init__(self, path: str, encoding: Encoding) -> None:
+        self._stream = open_byte_stream(path, encoding.around)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._stream.write(lines_of(batch))
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _ArrowWriter(BatchWriter):
     """Arrow IPC. A file holds one dictionary a column, which may only grow; so there dictionaries are made to."""
 
-    def __init__(self, path: str, name: str, schema: pa.Schema, format: Format, compression: str | None) -> None:
+    def __init__(self, path: str, name: str, schema: pa.Schema, encoding: Encoding) -> None:
         self._name = name
-        self._stream = open_byte_stream(path, compression)
-        self._is_file = format is Format.ARROW
+        self._stream = open_byte_stream(path, encoding.around)
+        self._group_rows = encoding.group_rows
+        self._is_file = encoding.format is Format.ARROW
         self._schema = arrow_file_schema(schema) if self._is_file else schema
-        open_writer = pa.ipc.new_file if self._is_file else pa.ipc.new_stream
-        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-        self._writer = open_writer(self._stream, self._schema, options=options)
+        open_ipc = pa.ipc.new_file if self._is_file else pa.ipc.new_stream
+        codec = None
+        if encoding.inside not in (None, "none"):
+            codec = pa.Codec(encoding.inside, compression_level=encoding.level)
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True, compression=codec)
+        self._writer = open_ipc(self._stream, self._schema, options=options)
         self._dictionaries: dict[str, pa.Array] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -219,7 +274,8 @@ class _ArrowWriter(ColumnWriter):
                     [self._grown(name, array) for name, array in zip(batch.schema.names, batch.columns, strict=True)],
                     schema=batch.schema,
                 )
-            self._writer.write_batch(batch)
+            for start in range(0, batch.num_rows, self._group_rows or batch.num_rows):
+                self._writer.write_batch(batch.slice(start, self._group_rows))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise UsageError(f"{self._name}: {error} (.arrows and .parquet have no such limit)") from error
 
@@ -252,14 +308,14 @@ def _with_dictionary_grown(array: pa.DictionaryArray, before: pa.Array) -> pa.Di
     return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=type.ordered)
 
 
-class _CsvWriter(ColumnWriter):
+class _CsvWriter(BatchWriter):
     """CSV: texts quoted, null an empty cell, what has no form in CSV as JSON text."""
 
-    def __init__(self, path: str, schema: pa.Schema, compression: str | None) -> None:
+    def __init__(self, path: str, schema: pa.Schema, encoding: Encoding) -> None:
         for field in schema:
             check_json_type(field.type, field.name)
         self._schema = pa.schema([(field.name, _csv_type(field.type)) for field in schema])
-        self._stream = open_byte_stream(path, compression)
+        self._stream = open_byte_stream(path, encoding.around)
         self._writer = pa.csv.CSVWriter(self._stream, self._schema)
 
     def write(self, batch: pa.RecordBatch) -> None:

@@ -33,8 +33,47 @@ def test_bad_files_stop_the_run_or_are_named(cli_here: Cli, folder: pathlib.Path
     assert (ran.returncode, ran.stdout) == (3, "")
     assert "b.parquet" in ran.stderr
     ran = cli_here("count", LATE, folder, "--skip-bad-files", "--quiet")
-    assert (ran.returncode, ran.stdout) == (0, "10\n")
+    assert (ran.returncode, ran.stdout) == (4, "10\n")
     assert ran.stderr.startswith(f"skipped: {folder}/b.parquet: ")
+
+
+def test_skipped_files_have_an_exit_code_of_their_own(cli_here: Cli, folder: pathlib.Path) -> None:
+    """An answer without some files is no whole one, whether or not something matched in the others."""
+    nothing = json.dumps({"field": "access_count", "operator": "lt", "value": 0})
+    for flt, whole in ((LATE, 0), (nothing, 1)):
+        for command in (["count", flt, folder], ["run", flt, folder], ["run", flt, folder, "-o", "out.jsonl"]):
+            assert cli_here(*command).returncode == 3
+            assert cli_here(*command, "--skip-bad-files").returncode == 4
+            good = [folder / "a.parquet" if given == folder else given for given in command]
+            assert cli_here(*good, "--skip-bad-files").returncode == whole
+
+
+def test_files_that_are_no_data_are_passed_over_by_their_names(cli_here: Cli, folder: pathlib.Path) -> None:
+    (folder / "b.parquet").unlink()
+    (folder / "_temporary").mkdir()
+    for name in ("_SUCCESS", "_metadata", ".a.parquet.crc", ".DS_Store", "_temporary/notes.txt"):
+        (folder / name).write_bytes(b"x")
+    assert cli_here("count", LATE, folder, "--quiet").stdout == "10\n"
+    (folder / "notes.txt").write_bytes(b"x")
+    for source in (folder, folder / "*"):
+        ran = cli_here("count", LATE, source)
+        assert ran.returncode == 3
+        assert f"{folder}/notes.txt: the ending of its name is not one of .parquet" in ran.stderr
+        assert f"begins with _ or . is passed over, as is what {folder}/*.parquet" in ran.stderr
+    assert cli_here("count", LATE, folder / "*.parquet", "--quiet").stdout == "10\n"
+    (folder / "a.parquet").rename(folder / "_a.parquet")
+    assert cli_here("count", LATE, folder / "_*.parquet", "--quiet").stdout == "5\n"
+    assert cli_here("count", LATE, folder / "*.parquet", "--quiet").stdout == "5\n"
+    (folder / "c.parquet").unlink()
+    assert "no file matches this glob" in cli_here("count", LATE, folder / "*.parquet").stderr
+    assert "passed over" not in cli_here("count", LATE, folder / "notes.txt").stderr
+
+
+def test_a_count_says_that_it_read_no_other_columns(cli_here: Cli, folder: pathlib.Path) -> None:
+    (folder / "b.parquet").unlink()
+    ran = cli_here("count", LATE, folder, "--explain-io", "--quiet")
+    assert "columns tested: access_count" in ran.stderr
+    assert "columns read only where a row matched: none" in ran.stderr
 
 
 def test_what_was_read_is_explained(cli_here: Cli, folder: pathlib.Path) -> None:

@@ -151,6 +151,7 @@ def test_folders_globs_and_partitions(cli: Cli, tmp_path: pathlib.Path) -> None:
     assert ids(cli("run", ALL, "data").stdout) == ["a", "b", "c"]
     assert ids(cli("run", ALL, "data/b/*.parquet", "data/a").stdout) == ["b", "c", "a"]
     assert ids(cli("run", ALL, "data/[ab]/**/*.parquet").stdout) == ["a", "b", "c"]
+    assert ids(cli("run", ALL, "data/**").stdout) == ids(cli("run", ALL, "data/*").stdout) == ["a", "b", "c"]
     nothing = cli("run", ALL, "data/*.csv")
     assert (nothing.returncode, nothing.stderr) == (3, "error: data/*.csv: no file matches this glob\n")
     (tmp_path / "empty").mkdir()
