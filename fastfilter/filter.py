@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from fastfilter.compiler.optimizer import RULES, Rule, optimize
 from fastfilter.errors import DataError
 from fastfilter.pushdown import PushdownMethods
 from fastfilter.runtime import executor
+from fastfilter.runtime.arrow_types import ExactSchema
 from fastfilter.runtime.binder import BindOptions, bind
 from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.bits import bits_to_array, bits_to_indices, count_bits
@@ -119,6 +120,14 @@ def _bind_options(
     return BindOptions(renamed, metadata, missing_fields, on_invalid_json, json)  # type: ignore[arg-type]
 
 
+class _Bound(NamedTuple):
+    """A machine, and what it is of."""
+
+    schema: ExactSchema
+    backend: str
+    machine: Machine
+
+
 class Filter(PushdownMethods):
     """A compiled filter, to be applied to any data that has its fields.
 
@@ -155,8 +164,8 @@ class Filter(PushdownMethods):
         self._expression = expression
         self._rules = rules
         # Compared one by one: telling two schemas apart takes a thousandth of the time that hashing a wide one does.
-        self._machines: list[tuple[pa.Schema, str, Machine]] = []
-        self._last: tuple[pa.Schema, str, Machine] | None = None
+        self._machines: list[_Bound] = []
+        self._last: _Bound | None = None
         self._matcher: RecordMatcher | None = None
 
     @staticmethod
@@ -192,8 +201,8 @@ class Filter(PushdownMethods):
 
     @property
     def options(self) -> BindOptions:
-        """How its fields find their columns."""
-        return self._options
+        """How its fields find their columns; a copy, as compiled filters are shared."""
+        return dataclasses.replace(self._options, fields=dict(self._options.fields))
 
     @property
     def dialect(self) -> str | None:
@@ -202,8 +211,8 @@ class Filter(PushdownMethods):
 
     @property
     def rest(self) -> dict[str, Any]:
-        """Of a whole search body, the parts that are no filter (``query`` and so on), untouched; else empty."""
-        return self._rest
+        """Of a whole search body, the parts that are no filter (``query`` and so on), in a new dict; else empty."""
+        return dict(self._rest)
 
     def __eq__(self, other: object) -> bool:
         """Whether both run the same program and find its fields in the same places."""
@@ -402,16 +411,17 @@ class Filter(PushdownMethods):
 
     def _machine(self, schema: pa.Schema, name: str = backend) -> Machine:
         last = self._last
-        if last is not None and (last[0] is schema or last[0].equals(schema)) and last[1] == name:
-            return last[2]
+        if last is not None and last.backend == name and last.schema.fits(schema):
+            return last.machine
         for bound in self._machines:
-            if bound[1] == name and bound[0].equals(schema):
+            if bound.backend == name and bound.schema.fits(schema):
                 break
         else:
-            bound = schema, name, load_machine(name)(bind(self.program, schema, self._options))
+            machine = load_machine(name)(bind(self.program, schema, self._options))
+            bound = _Bound(ExactSchema(schema), name, machine)
             self._machines = [*self._machines[1 - _CACHED_SCHEMAS :], bound]
         self._last = bound
-        return bound[2]
+        return bound.machine
 
     def _bits(self, batch: pa.RecordBatch, threads: int | None) -> bytearray:
         """The bits of the matching rows of a batch: the short way of few rows, which is to cost little."""

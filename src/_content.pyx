@@ -16,6 +16,7 @@ __all__ = ["plain_key"]
 cdef enum:
     MAX_DEPTH = 64  # of what is read here
     AT_HAND = 2_048  # bytes that need no memory of their own
+    LONGEST = 65_536  # bytes of a key: lists that hold one list many times would else be written out
 
 cdef extern from "Python.h":
     bint PyTuple_CheckExact(PyObject *object)
@@ -34,9 +35,11 @@ cdef struct Writer:
 
 
 cdef bint put(Writer *out, char letter, const void *data, Py_ssize_t length) noexcept:
-    """Appends a letter and some bytes; False if there is no memory for them."""
+    """Appends a letter and some bytes; False if the key gets too long, or there is no memory for it."""
     cdef Py_ssize_t needed = out.size + 1 + length
     cdef char *grown
+    if length > LONGEST or needed > LONGEST:
+        return False
     if needed > out.capacity:
         grown = <char *>(PyMem_Realloc(out.data, 2 * needed) if out.owned else PyMem_Malloc(2 * needed))
         if grown == NULL:
@@ -107,7 +110,8 @@ cdef bint write(Writer *out, PyObject *value, int depth) noexcept:
 
 
 def plain_key(object value):
-    """The bytes of a value; None if it is or holds anything but None, bool, int of 64 bits, float, str and bytes.
+    """The bytes of a value; None if it is or holds anything but None, bool, int of 64 bits, float, str and bytes, or if
+    they would be very many.
 
     Containers are dict, list and tuple, nested up to 64 deep. A subclass of any of these is not plain.
     """

@@ -12,6 +12,8 @@ from typing import Any
 __all__ = ["content_key", "pickled_key", "plain_key"]
 
 _PROTOCOL = 5
+_LONGEST = 1 << 20
+"""Bytes of a key: keys are kept, and they are few kilobytes of any filter that is accepted."""
 
 plain_key: Callable[[object], bytes | None] | None = None
 """The native writer of keys (``src/_content.pyx``), which borrows references as a free-threaded interpreter forbids."""
@@ -28,7 +30,8 @@ class _PlainPickler(pickle.Pickler):
 
 
 def content_key(arguments: tuple[object, ...]) -> bytes | None:
-    """A key of plain Python values, alike only for values of the same types and content; None if some are not plain.
+    """A key of plain Python values, alike only for values of the same types and content; None if some are not plain, or
+    they are very large.
 
     Example:
         >>> content_key(({"a": 1},)) == content_key(({"a": 1.0},))
@@ -49,4 +52,5 @@ def pickled_key(arguments: tuple[object, ...]) -> bytes | None:
         _PlainPickler(buffer, _PROTOCOL).dump(arguments)
     except Exception:  # also where the pickler gives up, on values that nest too deep; compile() will say what is wrong
         return None
-    return buffer.getvalue()
+    key = buffer.getvalue()
+    return key if len(key) <= _LONGEST else None

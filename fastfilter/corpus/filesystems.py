@@ -18,7 +18,7 @@ import pyarrow.fs
 from fastfilter.corpus.formats import UsageError
 from fastfilter.errors import DataError
 
-__all__ = ["FoundFile", "Place", "as_filesystem", "is_url", "local_path", "place_of"]
+__all__ = ["FoundFile", "Place", "as_filesystem", "is_url", "local_path", "matches_glob", "place_of"]
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
@@ -79,7 +79,7 @@ class Place:
                 root = self.path
                 while glob.has_magic(root):
                     root = root.rpartition("/")[0]
-                found = [file for file in self._below(root) if _matches(file.location, self.path)]
+                found = [file for file in self._below(root) if matches_glob(file.location, self.path)]
             else:
                 raise DataError(f"{shown}: no such file or folder")
         except (OSError, pa.ArrowException) as error:
@@ -99,12 +99,14 @@ class Place:
         return self.shown_before + (path.lstrip("/") if self.shown_before else path)
 
 
-def _matches(path: str, pattern: str) -> bool:
+def matches_glob(path: str, pattern: str) -> bool:
     """Whether a path matches a glob, or is in a folder that does; ``**`` stands for any folders.
 
     Example:
-        >>> _matches("corpus/2026/07/a.parquet", "corpus/**/*.parquet"), _matches("corpus/2026/a.csv", "corpus/*6")
-        (True, True)
+        >>> matches_glob("corpus/2026/07/a.parquet", "corpus/**/*.parquet")
+        True
+        >>> matches_glob("corpus/2026/a.csv", "corpus/*6")
+        True
     """
 
     def match(names: list[str], patterns: list[str]) -> bool:

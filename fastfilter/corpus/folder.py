@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import glob
 import os
 import re
 import tempfile
@@ -14,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastfilter.corpus.filesystems import is_url, local_path, matches_glob
 from fastfilter.corpus.formats import Format, UsageError
 from fastfilter.corpus.lines import LINE_SCHEMA
 from fastfilter.corpus.manifest import MANIFEST, Manifest, Run, differences, run_of
@@ -135,7 +137,7 @@ class FolderOutput:
                     manifest.write(self.path)
                 for step in steps:
                     done = manifest.position.matches if step.before == _unit_of(manifest.position) else 0
-                    writer.write_unit(step.pieces, step.before, step.after, done)
+                    writer.write_unit(step, done)
                     position = step.after
                 self.manifest = writer.complete(position, scan.rows_in)
 
@@ -144,14 +146,26 @@ class FolderOutput:
         for path in local:
             if os.path.realpath(path).startswith(self.path + os.sep):
                 raise UsageError(f"{self._shown}: holds a source, {path}; write into another folder")
-        for source in filter(os.path.isdir, sources):
-            root = os.path.realpath(source)
-            inside = os.path.relpath(self.path, root).split(os.sep)
-            if self.path == root or not any(name.startswith((".", "_")) for name in inside):
+        for source in sources:
+            if self._would_be_in(local_path(source) or source):
                 raise UsageError(
                     f"{self._shown}: is in the source {source}, whose files the next run would find it among; "
                     "write into another folder"
                 )
+
+    def _would_be_in(self, source: str) -> bool:
+        """Whether the next run would find this folder's files in a source, a folder or a glob of this file system."""
+        if os.path.isdir(source):
+            root = os.path.realpath(source)
+            inside = os.path.relpath(self.path, root).split(os.sep)
+            return self.path == root or not any(name.startswith((".", "_")) for name in inside)
+        if is_url(source) or not glob.has_magic(source):
+            return False
+        names = os.path.abspath(source).split(os.sep)
+        magic = next(at for at, name in enumerate(names) if glob.has_magic(name))
+        pattern = os.path.join(os.path.realpath(os.sep.join(names[:magic]) or os.sep), *names[magic:])
+        part = os.path.join(self.path, *(f"{name}=x" for name in self._options.partition_by), "part-00000")
+        return matches_glob(part + self._options.encoding.ending, pattern)
 
     def _lock(self, stack: contextlib.ExitStack) -> None:
         try:
@@ -184,7 +198,8 @@ class FolderOutput:
             return Manifest(run)
         if not resume:
             state = "the output of a run" if manifest.is_complete else "the output of a run that did not end"
-            advice = "" if manifest.is_complete else "; resuming (--resume) goes on with it"
+            does = "finds it complete" if manifest.is_complete else "goes on with it"
+            advice = f"; resuming (--resume) {does}"
             raise UsageError(f"{self._shown}: holds {state}{advice}; empty it, or write into another folder")
         found = differences(manifest.run, run)
         if found:
@@ -220,7 +235,9 @@ def _folders(root: str, folder: str, columns: Sequence[str]) -> Iterator[str]:
     yield folder
     if columns:
         for name in sorted(os.listdir(os.path.join(root, folder))):
-            if name.startswith(columns[0]) and os.path.isdir(os.path.join(root, folder, name)):
+            path = os.path.join(root, folder, name)
+            is_folder = os.path.isdir(path) and not os.path.islink(path)  # a link leads elsewhere
+            if name.startswith(columns[0]) and is_folder:
                 yield from _folders(root, os.path.join(folder, name), columns[1:])
 
 

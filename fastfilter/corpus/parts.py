@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from fastfilter.corpus.formats import UsageError
 from fastfilter.corpus.manifest import Manifest, Part
 from fastfilter.corpus.partitions import Partitioning
 from fastfilter.corpus.reader import Piece
-from fastfilter.corpus.scan import Position
+from fastfilter.corpus.scan import Position, Step
 from fastfilter.corpus.writers import ROW_GROUP_BYTES, BatchWriter, cannot_be_written, open_writer, put_into_place
 from fastfilter.runtime.selection import take_rows
 
@@ -174,32 +174,33 @@ class PartsWriter:
         self._partitioning = Partitioning(schema, options.partition_by)
         self._buffer_bytes = buffer_bytes
         self._bad_files = bad_files
+        self._is_in_bad_unit = False
         self._buffered = 0
         self._parts: dict[str, _OpenPart] = {}  # by folder; in the order of their last use, as is the next
         self._opened: dict[str, _OpenPart] = {}
         self._finished: list[Part] = []  # since the manifest was written
         self._counts = Counter(os.path.dirname(part.name) for part in manifest.parts)
 
-    def write_unit(self, pieces: Iterable[Piece], before: Position, after: Position, done: int = 0) -> None:
+    def write_unit(self, step: Step, done: int = 0) -> None:
         """Writes the matching rows of a unit.
 
         Args:
-            pieces: all of them.
-            before: the position before the unit.
-            after: the position after it.
-            done: how many of its rows are in the folder already.
+            step: all of them, and the positions before and after.
+            done: how many of the rows are in the folder already.
 
         Raises:
             UsageError: they cannot be written.
             DataError: a value cannot name a folder.
         """
-        number = 0
-        for piece in pieces:
+        number, before, after = 0, step.before, step.after
+        self._is_in_bad_unit = step.is_bad
+        for piece in step.pieces:
             for chunk in _chunks(piece, self._options.group_bytes):
                 missing = _rows(chunk, max(0, done - number))
                 if missing.batch.num_rows:
                     self._write(missing, before, max(done, number))
                 number += chunk.batch.num_rows
+        self._is_in_bad_unit = False
         is_checkpoint = before.bytes_in // self._options.checkpoint < after.bytes_in // self._options.checkpoint
         if is_checkpoint:
             self._finish_all()
@@ -226,7 +227,14 @@ class PartsWriter:
             return
         for part in self._parts.values():
             part.abandon(error)
+        try:  # as it is in the folder: the error may have come just when it had been replaced
+            found = Manifest.read(self._folder)
+        except UsageError:
+            return
+        named = {part.name for part in found.parts} if found else set()
         for name in [*(part.name for part in self._finished), *(part.name for part in self._parts.values())]:
+            if name in named:
+                continue
             path = os.path.join(self._folder, name)
             with contextlib.suppress(OSError):
                 os.unlink(path)
@@ -336,7 +344,9 @@ class PartsWriter:
 
     def _commit(self, manifest: Manifest) -> None:
         parts = [*manifest.parts, *self._finished]
-        manifest = dataclasses.replace(manifest, parts=parts, bad_files=self._bad_files())
+        bad_files = self._bad_files()  # that of the unit belongs behind it: it is met again from a position within
+        bad_files = bad_files[:-1] if self._is_in_bad_unit else bad_files
+        manifest = dataclasses.replace(manifest, parts=parts, bad_files=bad_files)
         manifest.write(self._folder)
         self._manifest = manifest
         self._finished = []

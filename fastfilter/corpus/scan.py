@@ -17,6 +17,7 @@ from fastfilter.compiler.codegen import generate
 from fastfilter.compiler.expr import FALSE, And, Exists, JsonContains, Not
 from fastfilter.corpus.csv_reader import infer_types
 from fastfilter.corpus.formats import Format, UsageError
+from fastfilter.corpus.handles import is_out_of_handles, most_open_files
 from fastfilter.corpus.lines import LINE_COLUMN
 from fastfilter.corpus.origins import Origins
 from fastfilter.corpus.parquet_reader import ParquetReader
@@ -30,6 +31,7 @@ from fastfilter.corpus.text_metadata import or_text_metadata, with_metadata_as_v
 from fastfilter.corpus.units import Outcome, Unit, in_order
 from fastfilter.errors import BindError, DataError, nearest_name
 from fastfilter.filter import Filter
+from fastfilter.runtime.arrow_types import ExactSchema
 from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.executor import default_threads
 from fastfilter.runtime.selection import mask_flags, select_rows
@@ -39,7 +41,7 @@ __all__ = ["MEMORY_BUDGET", "Position", "Scan", "ScanOptions", "Step"]
 MEMORY_BUDGET = 512 << 20
 """Bytes that may be read ahead, where nothing else is asked for."""
 
-_FILES_KEPT_OPEN = 128
+_FILES_KEPT_OPEN = min(128, most_open_files() // 8)
 _CHUNKS_KEPT = 1 << 15
 """Column chunks whose metadata, of about a kilobyte each, are in memory until their file's turn comes."""
 
@@ -105,11 +107,13 @@ class Position:
 
 
 class Step(NamedTuple):
-    """What one unit of a scan gave: its matching rows, and where the scan is before it and after it."""
+    """What one unit of a scan gave: its matching rows, where the scan is before it and after it, and whether its file
+    is passed over from there on, which the report has noted."""
 
     pieces: Iterable[Piece]
     before: Position
     after: Position
+    is_bad: bool = False
 
 
 _Taken: TypeAlias = "collections.deque[tuple[int, Reader | None]]"
@@ -171,7 +175,7 @@ class Scan:
         self._csv_types = infer_types(csv_files, self.declared, self._bad_file)
         self._kept_open: dict[str, Reader] = {}
         self._chunks_kept = 0
-        self._bound: Binding | None = None
+        self._bound: tuple[ExactSchema, Binding] | None = None
         self._late: list[str] = []
         self.files: list[InputFile] = []
         self.schemas: list[pa.Schema | None] = []
@@ -241,7 +245,8 @@ class Scan:
         """
         self.report.late = self._late
         for file, outcome, limit, before, after in self._outcomes(True, start or Position()):
-            yield Step(self._pieces(file, outcome, limit, before.first_number), before, after)
+            is_bad = outcome.error is not None and self.options.skip_bad_files and limit is None
+            yield Step(self._pieces(file, outcome, limit, before.first_number), before, after, is_bad)
 
     def _pieces(self, file: InputFile, outcome: Outcome, limit: int | None, first_number: int) -> Iterator[Piece]:
         for found in outcome.found:
@@ -312,6 +317,7 @@ class Scan:
                 if outcome.error is not None:
                     is_bad = True
                     error = reader.error_at(outcome.error, before.first_number)
+                    error.__cause__ = outcome.error if error is not outcome.error else error.__cause__
                     after = dataclasses.replace(before, matches=outcome.num_matches)
                     if self.options.skip_bad_files:
                         self._bad_file(error)
@@ -331,7 +337,7 @@ class Scan:
         """The units of all files from a position on; of each, where it is from is appended to ``taken``."""
         for number, file in enumerate(self.files[start.file :], start.file):
             try:
-                reader = self._kept_open.pop(file.path, None) or open_reader(file, self._csv_types)
+                reader = self._kept_open.pop(file.path, None) or self._reader_of(file)
             except DataError as error:
                 taken.append((number, None))
                 yield Unit.done(Outcome(error=error))
@@ -402,13 +408,31 @@ class Scan:
     def _opened(self, file: InputFile) -> Reader | None:
         """The file's reader, None if it cannot be read and that is to be passed over."""
         try:
-            return open_reader(file, self._csv_types)
+            return self._reader_of(file)
         except DataError as error:
             self._bad_file(error)
             return None
 
+    def _reader_of(self, file: InputFile) -> Reader:
+        """A new reader of the file; those kept open are closed if there are no more handles."""
+        try:
+            return open_reader(file, self._csv_types)
+        except DataError as error:
+            if not is_out_of_handles(error):
+                raise
+        streams = {path: reader for path, reader in self._kept_open.items() if reader.file.is_stream}
+        for path in self._kept_open.keys() - streams.keys():
+            self._kept_open.pop(path).close()
+        self._chunks_kept = _CHUNKS_KEPT
+        return open_reader(file, self._csv_types)
+
     def _bad_file(self, error: DataError) -> None:
         """Raises the error of a file, or notes it where bad files are to be passed over."""
+        if is_out_of_handles(error):
+            raise UsageError(
+                f"{error.message}; the file is not bad: allow more open files (ulimit -n, now {most_open_files()}), "
+                "or take fewer threads"
+            ) from error
         if not self.options.skip_bad_files:
             raise error
         self.report.files_bad.append(error.message)
@@ -446,14 +470,14 @@ class Scan:
 
     def _binding(self, reader: Reader) -> Binding:
         """The filter bound to a file's columns, most often the same as those of the file before."""
-        if self._bound is None or not self._bound.schema.equals(reader.schema):
+        if self._bound is None or not self._bound[0].fits(reader.schema):
             try:
-                self._bound = self._filter.bind(reader.schema)
+                self._bound = ExactSchema(reader.schema), self._filter.bind(reader.schema)
             except BindError as error:
                 raise BindError(
                     f"{reader.file.path}: {error.message}", field=error.field, column=error.column, type=error.type
                 ) from None
-        return self._bound
+        return self._bound[1]
 
     def _tested(self, reader: Reader) -> list[str]:
         """The columns that the filter reads."""

@@ -9,6 +9,7 @@ import pyarrow.types as pat
 
 __all__ = [
     "MAX_LEVELS",
+    "ExactSchema",
     "field_indices",
     "is_instant",
     "is_json",
@@ -31,6 +32,37 @@ _LISTS: Final = frozenset(
 _ENCODED: Final = frozenset(
     type.id for type in (pa.dictionary(pa.int8(), pa.null()), pa.run_end_encoded(pa.int16(), pa.null()))
 )
+
+
+class ExactSchema:
+    """A schema to compare others with. Where a type in it is an extension, equality is not enough: a class decides on
+    it, and pyarrow takes dictionaries of one extension for equal whatever their indices are.
+
+    Example:
+        >>> ExactSchema(pa.schema([("a", pa.int8())])).fits(pa.schema([("a", pa.int16())]))
+        False
+    """
+
+    __slots__ = ("_bytes", "_schema")
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._bytes = schema.serialize() if any(map(_has_extension, schema.types)) else None
+
+    def fits(self, schema: pa.Schema) -> bool:
+        """Whether another schema has the same columns of the same types, laid out in the same way."""
+        if self._schema is schema:
+            return True
+        same: bool = self._schema.equals(schema)
+        return same and (self._bytes is None or self._bytes.equals(schema.serialize()))
+
+
+def _has_extension(type: pa.DataType) -> bool:
+    if isinstance(type, pa.BaseExtensionType):
+        return True
+    if type.id in _ENCODED:
+        return _has_extension(type.value_type)
+    return any(_has_extension(type.field(child).type) for child in range(type.num_fields))
 
 
 def value_type(type: pa.DataType) -> pa.DataType:

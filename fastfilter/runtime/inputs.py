@@ -100,26 +100,27 @@ def _select_columns(columns: Mapping[str, Any], batch: pa.RecordBatch, mask: pa.
     return {name: _take(column, array, kept) for (name, column), array in arrays}
 
 
-def _check_keys(values: Any) -> None:
-    """Refuses keys that are no text, which json would turn into text: 1 and "1" would become one key."""
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if isinstance(value, Mapping):
-            wrong = next((key for key in value if not isinstance(key, str)), None)
-            if wrong is not None:
-                raise TypeError(f"the key {wrong!r} is no text")
-            pending += value.values()
-        elif isinstance(value, list | tuple):
-            pending += value
+def _json_value(value: Any) -> Any:
+    """What json is to write of a value. Whole floats become integers: the text of 5.0 is ``5``, as in a record or a
+    column of doubles. Refuses keys that are no text, which json would turn into text: 1 and "1" would become one."""
+    if isinstance(value, float):
+        # From 1e16 on Python spells a float with an exponent, and not with ".0".
+        return int(value) if abs(value) < 1e16 and value.is_integer() else value
+    if isinstance(value, Mapping):
+        wrong = next((key for key in value if not isinstance(key, str)), None)
+        if wrong is not None:
+            raise TypeError(f"the key {wrong!r} is no text")
+        return {key: _json_value(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(each) for each in value]
+    return value
 
 
 def _array_of(name: str, column: Any) -> Any:
     """A column that is no Arrow array yet. Dicts become JSON values: a key that is absent is missing, not null."""
     if isinstance(column, list | tuple) and any(isinstance(value, Mapping) for value in column):
         try:
-            texts = [None if value is None else json.dumps(value, allow_nan=False) for value in column]
-            _check_keys(column)  # which json has found to hold no circle
+            texts = [None if value is None else json.dumps(_json_value(value), allow_nan=False) for value in column]
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(
                 f"column {name!r} holds dicts that are no JSON ({error}): give JSON text or an Arrow array, or use "

@@ -179,7 +179,7 @@ def test_exit_codes_of_folders(cli_here: Cli, corpus: pathlib.Path) -> None:
     assert cli_here(*run, "--resume").returncode == 0  # there is nothing to go on with, so it begins
     again = cli_here(*run)
     assert again.returncode == 2
-    assert "out/: holds the output of a run; empty it, or write into another folder" in again.stderr
+    assert "out/: holds the output of a run; resuming (--resume) finds it complete; empty it, or write" in again.stderr
     complete = cli_here(*run, "--resume")
     assert (complete.returncode, complete.stdout) == (0, "")
     assert complete.stderr == "out/ is complete already: 300 rows in 5 files; nothing to do\n"
@@ -194,6 +194,9 @@ def test_exit_codes_of_folders(cli_here: Cli, corpus: pathlib.Path) -> None:
     skipping = ["run", ALL, corpus, "-o", "skipped/", "--skip-bad-files", "--quiet"]
     assert cli_here(*skipping).returncode == 4
     assert cli_here(*skipping, "--resume").returncode == 4
+    named_like_a_file = cli_here("run", ALL, corpus, "-o", "f.parquet", "--resume")
+    assert named_like_a_file.returncode == 2
+    assert "f.parquet is named like a file" in named_like_a_file.stderr
     assert cli_here("run", ALL, corpus, "-o", "bad/").returncode == 3
     assert not (corpus.parent / "bad").exists()
 

@@ -6,6 +6,8 @@ import datetime
 import gzip
 import json
 import pathlib
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -351,3 +353,23 @@ def test_outcomes_come_in_order_and_no_more_is_taken_than_the_budget_allows(thre
 
 def returned(outcome: Outcome) -> Callable[[], Outcome]:
     return lambda: outcome
+
+
+def test_many_files_are_read_with_few_handles(tmp_path: pathlib.Path) -> None:
+    for number in range(150):
+        pq.write_table(pa.table({"id": [str(number)]}), tmp_path / f"{number:03}.parquet")
+    program = (
+        "import resource, sys, fastfilter, pyarrow.parquet\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]),) * 2)\n"
+        "report = fastfilter.ScanReport()\n"
+        "try: print(fastfilter.scan(sys.argv[1], None, skip_bad_files=True, report=report).read_all().num_rows)\n"
+        "except ValueError as error: print(error)\n"
+        "assert not report.files_bad, report.files_bad\n"
+    )
+
+    def run(handles: int) -> str:
+        command = [sys.executable, "-c", program, str(tmp_path), str(handles)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert run(64) == "150\n"
+    assert run(8) == "150\n" or "allow more open files (ulimit -n, now 8)" in run(8)  # not a bad file, in any case

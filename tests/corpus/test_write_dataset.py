@@ -269,16 +269,17 @@ class Ended(BaseException):
     """What ends a run."""
 
 
-def ended_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on, the file that is put into place as this number is not, and ends what wants to."""
+def ended_at(number: int, monkeypatch: pytest.MonkeyPatch, behind: bool = False) -> None:
+    """From now on, the file that is put into place as this number ends what wants to: before it is there, or behind."""
     real, calls = os.replace, 0
 
     def replace(*paths: Any) -> None:
         nonlocal calls
         calls += 1
+        if calls != number or behind:
+            real(*paths)
         if calls == number:
             raise Ended
-        real(*paths)
 
     monkeypatch.setattr(os, "replace", replace)
 
@@ -291,8 +292,9 @@ def ended_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
         {"max_rows_per_file": 70, "output_format": "jsonl", "compression": "gzip", "columns": ["n", "id"]},
     ],
 )  # fmt: skip
+@pytest.mark.parametrize("behind", [False, True])
 def test_a_run_that_is_ended_at_every_file_comes_to_the_same_folder(
-    options: Any, sources: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    behind: bool, options: Any, sources: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with another number of threads."""
     whole, out = tmp_path / "whole", tmp_path / "out"
@@ -300,7 +302,7 @@ def test_a_run_that_is_ended_at_every_file_comes_to_the_same_folder(
     assert len(contents(whole)) > 3
     number, num_parts = 2, -1
     while True:
-        ended_at(number, monkeypatch)
+        ended_at(number, monkeypatch, behind)
         try:
             fastfilter.write_dataset(sources, FILTER, out, threads=1, resume=True, **options)
             break
@@ -308,7 +310,7 @@ def test_a_run_that_is_ended_at_every_file_comes_to_the_same_folder(
             found, named = contents(out), contents(whole)
             assert all(found[name] == named[name] for name in found if name != MANIFEST)
             assert set(found) == {MANIFEST, *(part.name for part in manifest_of(out).parts)}
-            number += 1 if len(found) == num_parts else -1  # a run that came no further is let do more
+            number += 1 if len(found) == num_parts or number == 1 else -1  # a run that came no further is let do more
             num_parts = len(found)
         finally:
             monkeypatch.undo()
@@ -514,16 +516,45 @@ def test_files_that_were_passed_over_stay_known(
     options: Any = {"output_format": output_format, "max_rows_per_file": 20, "skip_bad_files": True}
     fastfilter.write_dataset(folder, None, tmp_path / "whole", **options)
     assert [part.rows for part in manifest_of(tmp_path / "whole").parts] == [20] * 5
-    ended_at(10, monkeypatch)
+    for number in range(2, 12):
+        for behind in (False, True):
+            out = tmp_path / f"out-{number}-{behind}"
+            ended_at(number, monkeypatch, behind)
+            with pytest.raises(Ended):
+                fastfilter.write_dataset(folder, None, out, **options)
+            monkeypatch.undo()
+            report = fastfilter.ScanReport()
+            fastfilter.write_dataset(folder, None, out, resume=True, report=report, **options)
+            if not (number == 11 and behind):  # which was complete already
+                assert sorted(text.partition(": ")[0] for text in report.files_bad) == [
+                    f"{folder}/a.jsonl:51", f"{folder}/c.parquet"
+                ]  # fmt: skip
+            assert contents(out) == contents(tmp_path / "whole"), (number, behind)
+
+
+def test_a_folder_in_a_glob_that_is_read_is_refused(sources: pathlib.Path) -> None:
+    out = sources / "out"
+    for source in (f"{sources}/**/*.parquet", f"file://{sources}"):
+        with pytest.raises(ValueError, match="whose files the next run would find it among"):
+            fastfilter.write_dataset(source, FILTER, out)
+    assert not out.exists()
+    fastfilter.write_dataset(f"{sources}/*.parquet", FILTER, out)
+
+
+def test_a_link_is_not_followed_to_remove_files(
+    sources: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim, out = tmp_path / "victim", tmp_path / "out"
+    victim.mkdir()
+    (victim / "part-00003.parquet").write_bytes(b"a user's")
+    ended_at(4, monkeypatch)
     with pytest.raises(Ended):
-        fastfilter.write_dataset(folder, None, tmp_path / "out", **options)
+        fastfilter.write_dataset(sources, FILTER, out, **PARTITIONED)
     monkeypatch.undo()
-    report = fastfilter.ScanReport()
-    fastfilter.write_dataset(folder, None, tmp_path / "out", resume=True, report=report, **options)
-    assert sorted(text.partition(": ")[0] for text in report.files_bad) == [
-        f"{folder}/a.jsonl:51", f"{folder}/c.parquet"
-    ]  # fmt: skip
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    column = PARTITIONED["partition_by"][0]
+    (out / f"{column}=link").symlink_to(victim)
+    fastfilter.write_dataset(sources, FILTER, out, resume=True, **PARTITIONED)
+    assert (victim / "part-00003.parquet").read_bytes() == b"a user's"
 
 
 def test_files_in_other_file_systems_are_resumed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

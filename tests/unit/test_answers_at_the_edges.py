@@ -180,3 +180,15 @@ def test_a_letter_whose_lower_case_is_ascii_counts_at_the_very_end_of_a_columns_
     assert (
         answers(condition("icontains", "abck", "content"), {"content": pa.array(texts, pa.large_string())}) == expected
     )
+
+
+def test_a_number_has_one_text_in_a_record_in_a_column_of_dicts_and_in_a_typed_column() -> None:
+    for number in (5.0, -0.0, 0.0, 2.5, -3.0, 1e15, 9007199254740992.0, 1e16, 1e22, 5e-324, 7):
+        typed = pa.record_batch({"metadata": pa.array([{"n": number}])})
+        text = str(int(number)) if float(number).is_integer() else None
+        for wanted in {text or "0", "5.0", "-0", "5", "1" + "0" * 16, "9007199254740992.0"}:
+            flt = fastfilter.compile({"metadata": {"n": wanted}}, dialect="anansi")
+            answer = flt.mask(typed).to_pylist()
+            assert [flt.matches({"metadata": {"n": number}})] == answer, (number, wanted)
+            assert flt.mask({"metadata": [{"n": number}]}).to_pylist() == answer, (number, wanted)
+            assert answer == [wanted == text], (number, wanted)

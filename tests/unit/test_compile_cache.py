@@ -142,3 +142,24 @@ def test_the_cache_does_not_grow_without_end() -> None:
     from fastfilter.filter import _COMPILED
 
     assert len(_COMPILED) <= 512
+
+
+def test_a_value_that_holds_one_list_many_times_is_not_written_out() -> None:
+    value: object = "v"
+    for _ in range(60):  # 2^60 values, if each time counts
+        value = [value, value]
+    assert plain_key is None or plain_key(value) is None
+    with pytest.raises(fastfilter.FilterError):
+        fastfilter.compile(condition(value))
+    assert content_key(("a" * (1 << 21),)) is None
+
+
+def test_what_a_filter_hands_out_changes_no_other() -> None:
+    filter = {"field": "subject", "operator": "eq", "value": "a"}
+    first = fastfilter.compile(filter, fields={"subject": "x"})
+    first.options.fields["subject"] = "y"  # type: ignore[index]
+    first.rest["limit"] = 7
+    for flt in (first, fastfilter.compile(filter, fields={"subject": "x"})):
+        assert flt.options.fields == {"subject": "x"}
+        assert flt.rest == {}
+        assert flt.count({"x": ["a", "b"], "y": ["b", "b"]}) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import layouts
 import pyarrow as pa
 import pytest
 from interpreter_steps import steps
@@ -67,3 +68,14 @@ def test_schemas_do_not_pile_up() -> None:
     assert all(flt.mask(batch).to_pylist() == [True] for batch in batches)
     assert len(flt._machines) <= 64
     assert flt._machine(batches[-2].schema) is flt._machines[-2][2]
+
+
+@pytest.mark.parametrize("backend", AVAILABLE)
+def test_types_that_pyarrow_takes_for_equal_are_bound_each_for_itself(backend: Any) -> None:
+    flt = fastfilter.compile({"metadata": {"a": "v"}})
+    strings = pa.ExtensionArray.from_storage(layouts.NoteType(), pa.array(["v", "w"]))
+    for _ in range(2):
+        for index in (pa.int8(), pa.uint64(), pa.int32()):
+            column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], index), strings)
+            batch = pa.record_batch({"metadata": pa.StructArray.from_arrays([column], ["a"])})
+            assert flt._evaluate(batch, backend) == [True, False, False, True]
