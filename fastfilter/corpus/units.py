@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -117,8 +118,20 @@ class _Pending:
     def __init__(self, unit: Unit, pool: ThreadPoolExecutor) -> None:
         self.working_bytes = unit.working_bytes
         self.most_bytes = unit.most_bytes
+        self._worker: int | None = None
         self._outcome = unit.work() if unit.is_done else None
-        self._future: Future[Outcome] | None = None if unit.is_done else pool.submit(unit.work)
+        self._future: Future[Outcome] | None = None if unit.is_done else pool.submit(self._work, unit)
+        del unit
+
+    def _work(self, unit: Unit) -> Outcome:
+        self._worker = threading.get_ident()
+        return unit.work()
+
+    def abandon(self) -> None:
+        """Sees to it that nobody works on it. If this thread itself does, it is left to finish that."""
+        future = self._future
+        if future is not None and not future.cancel() and self._worker != threading.get_ident():
+            future.exception()  # waits for it
 
     def is_done(self) -> bool:
         return self._future is None or self._future.done()
@@ -174,22 +187,27 @@ def in_order(units: Iterator[Unit], threads: int, memory_budget: int) -> Generat
     pending: collections.deque[_Pending] = collections.deque()
     memory = _Memory()
     taken = next(units, None)
-    with ThreadPoolExecutor(threads, thread_name_prefix="fastfilter-scan") as pool:
-        try:
-            while taken is not None or pending:
-                while taken is not None and len(pending) < _WAITING_PER_THREAD * threads:
-                    if pending and sum(map(memory.of, pending)) + memory.foreseen(taken) > memory_budget:
-                        break
-                    pending.append(_Pending(taken, pool))
-                    if pending[0].is_done() and sum(not each.is_done() for each in pending) >= threads:
-                        taken = None  # there is work enough: hand over first
-                        break
-                    taken = next(units, None)
-                first = pending.popleft()
-                first.outcome()  # waits for it
-                memory.note(first)
-                yield first.outcome()
-                if taken is None:
-                    taken = next(units, None)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # leaving the block waits for those under way
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="fastfilter-scan")
+    try:
+        while taken is not None or pending:
+            while taken is not None and len(pending) < _WAITING_PER_THREAD * threads:
+                if pending and sum(map(memory.of, pending)) + memory.foreseen(taken) > memory_budget:
+                    break
+                pending.append(_Pending(taken, pool))
+                if pending[0].is_done() and sum(not each.is_done() for each in pending) >= threads:
+                    taken = None  # there is work enough: hand over first
+                    break
+                taken = next(units, None)
+            first = pending[0]
+            first.outcome()  # waits for it
+            memory.note(first)
+            pending.popleft()
+            yield first.outcome()
+            if taken is None:
+                taken = next(units, None)
+    finally:
+        # The units under way are waited for, their threads are not: an abandoned scan is collected wherever Python does
+        # that, also while it starts a thread under a lock that a thread's end needs.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for each in pending:
+            each.abandon()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import gzip
 import json
@@ -373,3 +374,45 @@ def test_many_files_are_read_with_few_handles(tmp_path: pathlib.Path) -> None:
 
     assert run(64) == "150\n"
     assert run(8) == "150\n" or "allow more open files (ulimit -n, now 8)" in run(8)  # not a bad file, in any case
+
+
+def test_an_abandoned_scan_is_collected_while_a_thread_is_being_started() -> None:
+    """As Python does it: in a thread that holds the lock which every thread takes when it ends."""
+    lock = getattr(threading, "_shutdown_locks_lock", None)
+    if lock is None:
+        pytest.skip("this Python has no such lock")
+    under_way, go_on = threading.Event(), threading.Event()
+
+    def work() -> Outcome:
+        under_way.set()
+        go_on.wait()
+        return Outcome()
+
+    outcomes = in_order(iter([Unit(Outcome), Unit(work), Unit(work), Unit(work)]), 2, 1 << 20)
+    next(outcomes)
+    under_way.wait()
+
+    def collect() -> None:
+        with lock:
+            go_on.set()
+            outcomes.close()
+
+    collecting = threading.Thread(target=collect, daemon=True)
+    collecting.start()
+    collecting.join(60)
+    assert not collecting.is_alive()
+
+
+def test_an_abandoned_scan_may_be_collected_by_its_own_thread() -> None:
+    closed = threading.Event()
+
+    def work() -> Outcome:
+        with contextlib.suppress(ValueError):  # it is not abandoned yet, but asking for more
+            outcomes.close()
+        closed.set()
+        return Outcome()
+
+    outcomes = in_order(iter([Unit(Outcome, is_done=True), Unit(work), Unit(work)]), 2, 1 << 20)
+    next(outcomes)
+    assert closed.wait(60)
+    outcomes.close()
