@@ -21,7 +21,8 @@ from fastfilter.corpus.lines import LINE_SCHEMA
 from fastfilter.corpus.manifest import MANIFEST, Manifest, Run, differences, run_of
 from fastfilter.corpus.output import JsonLines
 from fastfilter.corpus.parts import FolderOptions, PartsWriter
-from fastfilter.corpus.scan import Position, Scan, ScanOptions, Step
+from fastfilter.corpus.positions import Position, Step
+from fastfilter.corpus.scan import Scan, ScanOptions
 from fastfilter.corpus.schemas import conform
 from fastfilter.corpus.sources import InputFile
 from fastfilter.corpus.spool import Spool

@@ -22,7 +22,8 @@ from fastfilter.bytecode.program import Program
 from fastfilter.compiler.decompile import decompile
 from fastfilter.compiler.describe import describe
 from fastfilter.corpus.formats import UsageError
-from fastfilter.corpus.scan import Position, ScanOptions
+from fastfilter.corpus.positions import Position
+from fastfilter.corpus.scan import ScanOptions
 from fastfilter.corpus.sources import InputFile
 from fastfilter.corpus.writers import put_into_place
 from fastfilter.errors import ProgramError

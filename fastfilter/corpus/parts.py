@@ -18,8 +18,8 @@ from fastfilter.corpus.encodings import Encoding
 from fastfilter.corpus.formats import UsageError
 from fastfilter.corpus.manifest import Manifest, Part
 from fastfilter.corpus.partitions import Partitioning
+from fastfilter.corpus.positions import Position, Step
 from fastfilter.corpus.reader import Piece
-from fastfilter.corpus.scan import Position, Step
 from fastfilter.corpus.writers import ROW_GROUP_BYTES, BatchWriter, cannot_be_written, open_writer, put_into_place
 from fastfilter.runtime.selection import take_rows
 

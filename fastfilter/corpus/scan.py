@@ -5,9 +5,9 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from fastfilter.corpus.handles import is_out_of_handles, most_open_files
 from fastfilter.corpus.lines import LINE_COLUMN
 from fastfilter.corpus.origins import Origins
 from fastfilter.corpus.parquet_reader import ParquetReader
+from fastfilter.corpus.positions import Position, Step
 from fastfilter.corpus.pruning import Pruner
 from fastfilter.corpus.reader import PIECE_ROWS, Piece, Reader, Request
 from fastfilter.corpus.readers import open_reader
@@ -36,7 +37,7 @@ from fastfilter.runtime.binding import Binding
 from fastfilter.runtime.executor import default_threads
 from fastfilter.runtime.selection import mask_flags, select_rows
 
-__all__ = ["MEMORY_BUDGET", "Position", "Scan", "ScanOptions", "Step"]
+__all__ = ["MEMORY_BUDGET", "Scan", "ScanOptions"]
 
 MEMORY_BUDGET = 512 << 20
 """Bytes that may be read ahead, where nothing else is asked for."""
@@ -80,40 +81,6 @@ class ScanOptions:
     def output_columns(self) -> tuple[str, ...] | None:
         """The columns of the output with those that tell where rows come from; None is all."""
         return None if self.columns is None else (*self.columns, *self.origins.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place between two matching rows of a scan, from which another scan of the same files can go on. Files are cut
-    into the same units whenever they are read with the same options, so a unit is known by its number.
-
-    Attributes:
-        file: the number of the file, from 0.
-        units: how many units of the file are done.
-        first_number: the number, in the file, of the first row behind them.
-        matches: how many matching rows of the next unit are done.
-        rows_in: how many rows were filtered in the units done, of all files.
-        rows_out: how many matched of these.
-        bytes_in: how many bytes of the files were read for these.
-    """
-
-    file: int = 0
-    units: int = 0
-    first_number: int = 1
-    matches: int = 0
-    rows_in: int = 0
-    rows_out: int = 0
-    bytes_in: int = 0
-
-
-class Step(NamedTuple):
-    """What one unit of a scan gave: its matching rows, where the scan is before it and after it, and whether its file
-    is passed over from there on, which the report has noted."""
-
-    pieces: Iterable[Piece]
-    before: Position
-    after: Position
-    is_bad: bool = False
 
 
 _Taken: TypeAlias = "collections.deque[tuple[int, Reader | None]]"

@@ -486,7 +486,7 @@ def test_a_complete_folder_is_left_as_it_is(
     paths = fastfilter.write_dataset(sources, FILTER, tmp_path / "out")
     ended_at(1, monkeypatch)
     assert fastfilter.write_dataset(sources, FILTER, tmp_path / "out", resume=True) == paths
-    with pytest.raises(UsageError, match="holds the output of a run; empty it"):
+    with pytest.raises(UsageError, match="finds it complete; empty it"):
         fastfilter.write_dataset(sources, FILTER, tmp_path / "out")
 
 
