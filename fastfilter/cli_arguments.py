@@ -113,7 +113,7 @@ def folder_options(
         return None
     if not (named or output.endswith("/") or os.path.isdir(output)):
         return None
-    if resume and not output.endswith("/") and not os.path.isdir(output) and os.path.splitext(output)[1]:
+    if resume and not output.endswith("/") and not os.path.exists(output) and os.path.splitext(output)[1]:
         raise UsageError(f"--resume goes on with a folder, and {output} is named like a file; a folder is {output}/")
     chosen = {
         "partition_by": names_in("--partition-by", partition_by),
