@@ -361,6 +361,7 @@ def test_many_files_are_read_with_few_handles(tmp_path: pathlib.Path) -> None:
         pq.write_table(pa.table({"id": [str(number)]}), tmp_path / f"{number:03}.parquet")
     program = (
         "import resource, sys, fastfilter, pyarrow.parquet\n"
+        "fastfilter.scan(sys.argv[1], None).read_all()\n"  # whatever it imports, it imports now
         "resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]),) * 2)\n"
         "report = fastfilter.ScanReport()\n"
         "try: print(fastfilter.scan(sys.argv[1], None, skip_bad_files=True, report=report).read_all().num_rows)\n"
