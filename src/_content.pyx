@@ -20,8 +20,8 @@ cdef enum:
 
 cdef extern from "Python.h":
     bint PyTuple_CheckExact(PyObject *object)
-    Py_ssize_t PyTuple_GET_SIZE(PyObject *tuple)
-    PyObject *PyTuple_GET_ITEM(PyObject *tuple, Py_ssize_t index)
+    Py_ssize_t PySequence_Fast_GET_SIZE(PyObject *sequence)
+    PyObject *PySequence_Fast_GET_ITEM(PyObject *sequence, Py_ssize_t index)
     bint PyBytes_CheckExact(PyObject *object)
     char *PyBytes_AS_STRING(PyObject *object)
     Py_ssize_t PyBytes_GET_SIZE(PyObject *object)
@@ -90,20 +90,12 @@ cdef bint write(Writer *out, PyObject *value, int depth) noexcept:
             if not (write(out, key, depth + 1) and write(out, item, depth + 1)):
                 return False
         return True
-    if PyList_CheckExact(value):
-        count = PyList_GET_SIZE(value)
-        if not put(out, c"[", &count, sizeof(count)):
+    if PyList_CheckExact(value) or PyTuple_CheckExact(value):
+        count = PySequence_Fast_GET_SIZE(value)
+        if not put(out, c"[" if PyList_CheckExact(value) else c"(", &count, sizeof(count)):
             return False
         for position in range(count):
-            if not write(out, PyList_GET_ITEM(value, position), depth + 1):
-                return False
-        return True
-    if PyTuple_CheckExact(value):
-        count = PyTuple_GET_SIZE(value)
-        if not put(out, c"(", &count, sizeof(count)):
-            return False
-        for position in range(count):
-            if not write(out, PyTuple_GET_ITEM(value, position), depth + 1):
+            if not write(out, PySequence_Fast_GET_ITEM(value, position), depth + 1):
                 return False
         return True
     return False

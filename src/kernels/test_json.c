@@ -386,14 +386,15 @@ static bool may_spare(const ff_test *test, const ff_group *group) {
 
 void ff_tests_conjoin(ff_test *tests, int32_t num_tests, ff_group *groups) {
     for (int32_t number = 0; number < num_tests; number++) {
-        ff_test *test = &tests[number], *last = test;
-        if (test->group < 0) {
+        ff_test *last = &tests[number];
+        ff_group *group = last->group < 0 ? NULL : &groups[last->group];
+        if (group == NULL || group->checked_last) { /* the first test of a group searches for all */
             continue;
         }
-        groups[test->group].checked_last = true;
-        for (int32_t later = number + 1; !test->searched_before && later < num_tests; later++) {
+        group->checked_last = true;
+        for (int32_t later = number + 1; later < num_tests; later++) {
             ff_test *other = &tests[later];
-            if (other->group == test->group && may_spare(other, &groups[test->group])) {
+            if (other->group == tests[number].group && may_spare(other, group)) {
                 last->also = other;
                 other->searched_before = true;
                 last = other;

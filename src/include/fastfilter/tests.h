@@ -170,8 +170,8 @@ struct ff_test {
     ff_json_holding *holding; /* may be NULL, and is if the constant has no needle */
     ff_json_member *member;   /* may be NULL */
     ff_json_needle needle;    /* of the constant's needle, if it has one */
-    const ff_test *also;      /* a later test of the same texts whose needle is searched for before this one is asked: a row
-                                 matches just if both are true. It has its own `also`. */
+    const ff_test *also;      /* of a group's first test: a later one whose needle is searched for before this one is
+                                 asked, as a row matches just if both are true; the next is that one's `also` */
     bool searched_before;     /* it is an earlier test's `also` */
 };
 
